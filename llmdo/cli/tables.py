@@ -61,7 +61,14 @@ COMMANDS: Mapping[str, Mapping[str, tuple[str, ...] | None]] = {
         "--from": (),
     },
     "reach": {"--select": (), "--format": ("text", "json", "markdown"), "--project": (), "--from": ()},
-    "why": {"--all": None, "--project": (), "--from": ()},
+    "why": {
+        "--with": (),
+        "--all": None,
+        "--fail-on": ("widened", "changed"),
+        "--format": ("text", "json", "markdown"),
+        "--project": (),
+        "--from": (),
+    },
     "page": {
         "--port": (),
         "--host": (),

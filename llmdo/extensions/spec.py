@@ -33,6 +33,8 @@ class ForeignFormat:
     """The tool that it belongs to, as people call it; left out, that is the name of the format."""
     below: tuple[str, ...] = ()
     """Globs of files that only count where the tool starts in their folder: in folders below they are named."""
+    has_plugins: bool = False
+    """Whether `installation.installed` of a part of llmdo lays a plugin over the files of a project."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,6 +4,7 @@ Each format is an extension: its reader makes a `Team` of the files of a tree, i
 tools, with sources: a foreign tool decides about tools, llmdo about capabilities. Shared by the formats:
 
 - `tree`, `history`, `links`: the files of a project, on disk or at a git revision, also by links between its folders;
+- `overlay`: files laid over these, as a plugin is before it is installed;
 - `files`, `reading`: one reading of them, with its findings; Markdown, YAML and JSON as tolerantly as others read them;
 - `servers`, `commands`: MCP servers, and patterns of shell commands;
 - `permissions`: rules about tools and parts of them, of which the strictest or the last decides;
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
 
     from llmdo.extensions.spec import Extension
     from llmdo.foreign.known import Formats
+    from llmdo.foreign.overlay import PluginFolder
     from llmdo.foreign.team import Team
     from llmdo.foreign.tree import Tree
     from llmdo.graph.resolved import Graph
@@ -71,11 +73,12 @@ def read(
     *,
     may_be_empty: bool = False,
     extensions: Iterable[Extension] = (),
+    plugin: PluginFolder | None = None,
 ) -> Foreign:
     """The project at `path`, a folder or one file, in the format `form`; at a git revision, if one is given.
 
     The project of one file is the folder in which the format looks for such files, else the folder of the file.
-    `extensions` bring formats besides ours.
+    `extensions` bring formats besides ours. A `plugin` is read as if it were installed in the folder.
 
     Raises:
         LlmdoError: there is no such format, folder or revision, or nothing of the format is in it.
@@ -89,6 +92,8 @@ def read(
     elif path.is_dir():
         root = path.absolute()
         tree = _tree(root, None, revision)
+        if plugin:
+            tree = plugin.over(tree, [*known.values()] if form == AUTO else [known[form]])
         teams = claimed(_teams(tree, known)) if form == AUTO else [team_of(known[form], tree)]
         team = together(teams)
         if not team.agents and not team.problems and not may_be_empty:

@@ -26,7 +26,9 @@ if TYPE_CHECKING:
 
     from llmdo.base.cache import Seen
     from llmdo.extensions.spec import Extension
+    from llmdo.foreign.overlay import PluginFolder
     from llmdo.foreign.team import Agent, Team
+    from llmdo.foreign.tree import Tree
     from llmdo.graph.resolved import Entry, Graph
     from llmdo.graph.toolset import Toolset
     from llmdo.graph.worker import Worker
@@ -67,13 +69,22 @@ class Adoption:
 
 
 def read(
-    root: Path, names: Iterable[str], seen: Seen | None = None, extensions: Iterable[Extension] = ()
+    root: Path,
+    names: Iterable[str],
+    seen: Seen | None = None,
+    extensions: Iterable[Extension] = (),
+    plugin: PluginFolder | None = None,
 ) -> Adoption:
-    """The projects in `root` of the formats with these names, as far as there are such; `seen` collects the files."""
+    """The projects in `root` of the formats with these names, as far as there are such; `seen` collects the files.
+
+    A `plugin` is read as if it were installed.
+    """
     known = formats(extensions)
     wanted = [known[name] for name in sorted(set(names)) if name in known]
     disk = DiskTree(root, seen=seen)
-    tree = LinkedTree(disk, disk.link_at)
+    tree: Tree = LinkedTree(disk, disk.link_at)
+    if plugin:
+        tree = plugin.over(tree, wanted)
     tree.find([pattern for form in wanted for pattern in form.files])  # one walk for all of them
     teams = [team_or_problem(form, tree) for form in wanted]
     absent = {

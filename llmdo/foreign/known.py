@@ -36,6 +36,8 @@ class KnownFormat:
     """The tool that it belongs to."""
     extension: str | None
     """The installed extension that brings it; None for a part of llmdo."""
+    has_plugins: bool
+    """Whether a part of llmdo knows its plugins."""
 
     @property
     def what(self) -> str:
@@ -49,7 +51,15 @@ Formats = Mapping[str, KnownFormat]
 def formats(extensions: Iterable[Extension] = ()) -> Formats:
     """The formats that parts of llmdo and the `extensions` of a workspace read, sorted by name."""
     known = [
-        KnownFormat(name, form.files, form.below, form.package, form.product or name, owner)
+        KnownFormat(
+            name,
+            form.files,
+            form.below,
+            form.package,
+            form.product or name,
+            owner,
+            form.has_plugins and owner is None,
+        )
         for owner, brought in (
             *((None, each.formats) for each in features()),
             *((each.name, each.formats) for each in extensions),

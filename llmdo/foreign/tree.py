@@ -99,6 +99,8 @@ class DiskTree:
     """The one file that counts; None for all."""
     seen: Seen | None = None
     """Collects what was looked at."""
+    takes_ignored: bool = False
+    """Whether files that git ignores count."""
     _matches: dict[str, discovery.GlobMatches] = field(default_factory=dict)
     """The matches found so far, by glob."""
     _walked: set[str] = field(default_factory=set)
@@ -119,7 +121,7 @@ class DiskTree:
         new = [each for each in globs if each not in self._matches]
         for of_tools in (True, False):
             look = [each for each in new if each.startswith(".") is of_tools]
-            heeded = _nothing_ignored if of_tools else ignored
+            heeded = _nothing_ignored if of_tools or self.takes_ignored else ignored
             self._matches.update(
                 discovery.find(self.root, look, heeded, self.seen, with_hidden=True, refused_name=unprintable)
             )

@@ -126,14 +126,23 @@ class ReachOutcome:
 class WhyRequest:
     """The origin and the target of the requested ways."""
 
-    name: str = field(metadata=argument("NAME", "A worker, an entry or a toolset."))
+    name: str = field(default="", metadata=argument("[NAME]", "A worker, an entry or a toolset."))
     target: tuple[str, ...] = field(
+        default=(),
         metadata=argument(
-            "CAPABILITY|TOOLSET|WORKER|TOOL",
+            "[CAPABILITY|TOOLSET|WORKER|TOOL]",
             "Such as proc.exec, fs.write:reports/**, shell or helper; as reach prints it, `elsewhere` included.",
-        )
+        ),
     )
     """Its words."""
+    plugin: str | None = field(
+        default=None,
+        metadata=option(
+            "Instead, say what a plugin would add before it is installed: a folder, or an entry of a marketplace.",
+            "--with",
+            metavar="FOLDER[:NAME]",
+        ),
+    )
     all_paths: bool = field(
         default=False, metadata=option("Show every path, not only a shortest one.", "--all")
     )
@@ -208,7 +217,13 @@ def reach_of(read: Opened, request: ReachRequest) -> ReachOutcome:
 
 
 def why(request: WhyRequest, tell: Tell) -> WhyOutcome:
-    """The ways of a worker, an entry or a toolset to a capability, a toolset, a tool or a worker."""
+    """The ways of a worker, an entry or a toolset to a capability, a toolset, a tool or a worker.
+
+    Raises:
+        LlmdoError: Something of it is missing or not known.
+    """
+    if not request.name or not request.target:
+        raise LlmdoError("NAME and what it reaches are missing", hint="llmdo why --help says what it takes")
     read = _opened(request.project, request.origin, tell)
     graph = read.graph
     origins = origins_of(graph, request.name)

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     import typer
 
+    from llmdo.diff import Difference
     from llmdo.services.root import Tell
 
     Compare = Callable[[Path | None, Tell], tuple[service.DiffOutcome, int]]
@@ -44,11 +45,16 @@ def diff(
 
     def compare(root: Path | None, tell: Tell) -> tuple[service.DiffOutcome, int]:
         outcome = service.diff(replace(request, project=str(root) if root else where.first), tell)
-        if outcome.difference.fails(fail_on):
-            return outcome, FINDINGS
-        return outcome, CANNOT_GO_ON if fail_on and outcome.difference.is_unknown else FINE
+        return outcome, exit_code(outcome.difference, fail_on)
 
     return _compared(compare, roots, format, verbose=verbose)
+
+
+def exit_code(difference: Difference, fail_on: Literal["widened", "changed"] | None) -> int:
+    """The exit code for a difference, if it is to fail on some."""
+    if difference.fails(fail_on):
+        return FINDINGS
+    return CANNOT_GO_ON if fail_on and difference.is_unknown else FINE
 
 
 def _compared(compare: Compare, roots: Sequence[Path], form: Form, *, verbose: bool) -> int:

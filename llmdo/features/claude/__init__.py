@@ -21,5 +21,5 @@ FILES = (*AGENTS, *COMMANDS, NESTED_SETTINGS, *SETTINGS, *PLUGINS)
 
 EXTENSION = Extension(
     name="claude",
-    formats={"claude": ForeignFormat(FILES, "llmdo.features.claude", "Claude Code")},
+    formats={"claude": ForeignFormat(FILES, "llmdo.features.claude", "Claude Code", has_plugins=True)},
 )

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from llmdo.foreign.files import Files
     from llmdo.graph.described import Server
 
-_MANIFEST = ".claude-plugin/plugin.json"
-_MARKETPLACE = ".claude-plugin/marketplace.json"
+MANIFEST = ".claude-plugin/plugin.json"
+MARKETPLACE = ".claude-plugin/marketplace.json"
 _OF_A_SUBMODULE = re.compile(r"^\s*path\s*=\s*(.+?)/?\s*$", re.MULTILINE)
 _MANY = 5  # names of plugins in one sentence
 
@@ -52,11 +52,11 @@ def plugins_in(files: Files) -> tuple[ClaudePlugin, ...]:
         document = files.json(path)
         if document is None:
             continue
-        if path.endswith(_MANIFEST):
-            tables.setdefault(path.removesuffix(_MANIFEST).rstrip("/"), []).append(Place(document, ()))
+        if path.endswith(MANIFEST):
+            tables.setdefault(path.removesuffix(MANIFEST).rstrip("/"), []).append(Place(document, ()))
         else:
-            base = path.removesuffix(_MARKETPLACE).rstrip("/")
-            for root, place in _entries(files, Place(document, ()), base):
+            base = path.removesuffix(MARKETPLACE).rstrip("/")
+            for root, place in entries_of(files, Place(document, ()), base):
                 entries.setdefault(root, []).append(place)
     return tuple(_plugins(files, tables, entries))
 
@@ -67,7 +67,7 @@ def _manifests(files: Files) -> tuple[str, ...]:
     if paths or files.tree.only is None:
         return paths
     above = f"/{files.tree.only}".partition("/agents/")[0].removeprefix("/")
-    beside = f"{above}/{_MANIFEST}".removeprefix("/")
+    beside = f"{above}/{MANIFEST}".removeprefix("/")
     return (beside,) if files.source(beside) is not None else ()
 
 
@@ -87,7 +87,7 @@ def _plugins(
             yield reader.plugin(is_alone=len(entries.get(root, [])) < 2)
 
 
-def _entries(files: Files, marketplace: Place, base: str) -> Iterator[tuple[str, Place]]:
+def entries_of(files: Files, marketplace: Place, base: str) -> Iterator[tuple[str, Place]]:
     """The plugins of a marketplace that are in the project, each with its folder."""
     document = marketplace.document
     prefix = text(table(document.data, "metadata").get("pluginRoot"))
