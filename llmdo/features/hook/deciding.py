@@ -61,7 +61,8 @@ def decided_by(client: Client, event: ClientEvent, tables: Tables, state: Sessio
         callers = state.at_work
     access: Access = client.access(event)
     calls = [_PossibleCall(client, event, access, tables, state, caller) for caller in callers]
-    answers = [call.answer(is_certain=len(calls) == 1) for call in calls]
+    is_certain = len(calls) == 1 and not access.is_refined
+    answers = [call.answer(is_certain=is_certain) for call in calls]
     strictest = max(range(len(calls)), key=lambda number: _strictness(answers[number]))
     answer = answers[strictest]
     may_happen = answer.decision == "allowed" or (
@@ -130,7 +131,7 @@ class _PossibleCall:
     def answer(self, *, is_certain: bool) -> HookAnswer:
         """The decision by the rules, the ceilings on the path, and the labels of the caller.
 
-        If it is not certain that this caller called, what the client itself denies it is left to the client.
+        If it is not certain that this caller made this call, what the client itself denies it is left to the client.
         """
         own = self._worker(self.context.agent)
         above = dict.fromkeys(map(self._worker, self.context.above))

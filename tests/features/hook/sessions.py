@@ -49,6 +49,9 @@ class Session:
     name: str = "11111111-aaaa"
     client: str = "claude"
     before: str = "PreToolUse"
+    begins: str = "SessionStart"
+    main: str | None = None
+    """The agent that events of the session itself name, in a client that does that."""
     environ: dict[str, str] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -67,7 +70,7 @@ class Session:
 
     def start(self, source: str = "startup", **more: object) -> None:
         """The start of the session."""
-        self.answer(self.event("SessionStart", source=source, **more))
+        self.answer(self.event(self.begins, source=source, **more))
 
     def call(
         self, tool: str, agent: str | None = None, number: str | None = None, /, **arguments: object
@@ -79,7 +82,8 @@ class Session:
         self, tool: str, agent: str | None = None, number: str | None = None, /, **arguments: object
     ) -> bytes:
         """The event of a call."""
-        who = {} if agent is None else {"agent_type": agent, "agent_id": f"{agent}-{number or 1}"}
+        who = {} if self.main is None else {"agent_type": self.main}
+        who = who if agent is None else {"agent_type": agent, "agent_id": f"{agent}-{number or 1}"}
         return self.event(self.before, tool_name=tool, tool_input=arguments, **who)
 
     def answer(self, event: bytes) -> HookAnswer:

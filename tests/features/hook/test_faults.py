@@ -45,6 +45,8 @@ class FaultyClient:
     """A call that is blocked."""
     reason: Callable[[dict[str, dict[str, str]]], tuple[object, object]]
     """The decision and the reason in an answer."""
+    begins: str = "SessionStart"
+    main: str | None = None
 
 
 def as_claude(answer: dict[str, dict[str, str]]) -> tuple[object, object]:
@@ -81,6 +83,16 @@ CLIENTS = {
         ("write_file", {"file_path": "secret/a", "content": "x"}),
         as_gemini,
     ),
+    "opencode": FaultyClient(
+        "tool.execute.before",
+        (".opencode/agent/fixer.md", "---\ndescription: Does.\nmode: subagent\n---\nDo it.\n"),
+        ("opencode.json", '{"permission": {"edit": "allow"}}'),
+        ("read", {"filePath": "a.txt"}),
+        ("write", {"filePath": "secret/a", "content": "x"}),
+        as_gemini,
+        begins="chat.message",
+        main="build",
+    ),
 }
 
 
@@ -95,7 +107,9 @@ def session(request: pytest.FixtureRequest, tmp_path: Path) -> Session:
     relock(root)
     home = tmp_path / "home"
     home.mkdir()
-    session = Session(root, home, client=request.param, before=client.before)
+    session = Session(
+        root, home, client=request.param, before=client.before, begins=client.begins, main=client.main
+    )
     session.start()
     return session
 
