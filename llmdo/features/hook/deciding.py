@@ -189,7 +189,7 @@ def _is_theirs(verdict: Verdict) -> bool:
     return all(
         each.flow is None
         and each.ceiling is None
-        and (each.rule is None or _is_own_rule(each))
+        and (each.rule is None or each.rule.origin == packed.BUILT_IN or _is_own_rule(each))
         and each.capability in theirs
         for each in verdict.reasons
     )

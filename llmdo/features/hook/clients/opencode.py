@@ -149,7 +149,7 @@ export const Llmdo = async ({ client, directory }) => {
       child.on("close", (code) => {
         clearTimeout(late)
         if (code === 0 && output === "") return resolve()
-        try { deny(code === 0 ? JSON.parse(output).reason : error.trim()) } catch { deny() }
+        try { deny(code === 0 ? JSON.parse(output).reason : error.trim().split("\\n").pop()) } catch { deny() }
       })
       child.stdin.end(JSON.stringify({ cwd: directory, ...event }))
     })
@@ -171,7 +171,7 @@ export const Llmdo = async ({ client, directory }) => {
   return {
     "chat.message": async ({ sessionID }, { message }) => {
       agents.set(sessionID, message.agent)
-      await begin(await top(sessionID))
+      try { await begin(await top(sessionID)) } catch {} // every call will be denied, which says why
     },
     "tool.execute.before": async ({ tool, sessionID }, { args }) => {
       const session = await top(sessionID)
