@@ -8,12 +8,13 @@ import shutil
 import signal
 import subprocess
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
 
 import pytest
 
+from llmdo.features.hook.clients.copilot import own_file
 from llmdo.features.hook.install import command_for
 from tests.features.hook.sessions import Session, relock
 from tests.support.waiting import until
@@ -32,6 +33,14 @@ IN_MARKDOWN = "---\nname: fixer\ndescription: Does.\n---\nDo it.\n"
 IN_TOML = 'name = "fixer"\ndescription = "Does."\ndeveloper_instructions = "Do it."\n'
 
 
+COPILOT = {
+    "session_id": "sessionId",
+    "hook_event_name": "",
+    "tool_name": "toolName",
+    "tool_input": "toolArgs",
+}
+
+
 @dataclass(frozen=True)
 class FaultyClient:
     """A client whose hook is to fail: its files, its calls, and the place of a reason in its answer."""
@@ -47,11 +56,16 @@ class FaultyClient:
     """The decision and the reason in an answer."""
     begins: str = "SessionStart"
     main: str | None = None
+    words: Mapping[str, str] = field(default_factory=dict)
 
 
 def as_claude(answer: dict[str, dict[str, str]]) -> tuple[object, object]:
     own = answer["hookSpecificOutput"]
     return own["permissionDecision"], own["permissionDecisionReason"]
+
+
+def as_copilot(answer: dict[str, dict[str, str]]) -> tuple[object, object]:
+    return answer["permissionDecision"], answer["permissionDecisionReason"]
 
 
 def as_gemini(answer: dict[str, dict[str, str]]) -> tuple[object, object]:
@@ -74,6 +88,16 @@ CLIENTS = {
         ("Bash", {"command": "cat a.txt"}),
         ("apply_patch", {"command": "*** Add File: secret/a\n+x\n"}),
         as_claude,
+    ),
+    "copilot": FaultyClient(
+        "preToolUse",
+        (".github/agents/fixer.agent.md", "---\ndescription: Does.\ntools: [read]\n---\nDo it.\n"),
+        (".github/hooks/llmdo.json", own_file(command_for("copilot"), 60)),
+        ("view", {"path": "a.txt"}),
+        ("create", {"path": "secret/a", "file_text": "x"}),
+        as_copilot,
+        begins="sessionStart",
+        words=COPILOT,
     ),
     "gemini": FaultyClient(
         "BeforeTool",
@@ -108,7 +132,13 @@ def session(request: pytest.FixtureRequest, tmp_path: Path) -> Session:
     home = tmp_path / "home"
     home.mkdir()
     session = Session(
-        root, home, client=request.param, before=client.before, begins=client.begins, main=client.main
+        root,
+        home,
+        client=request.param,
+        before=client.before,
+        begins=client.begins,
+        main=client.main,
+        words=client.words,
     )
     session.start()
     return session
@@ -278,7 +308,7 @@ PARTS: Mapping[str, Mapping[str, object]] = {
 
 @pytest.mark.parametrize("parts", PARTS.values(), ids=PARTS)
 def test_a_part_of_an_event_that_is_none(session: Session, parts: Mapping[str, object]) -> None:
-    event = {**json.loads(reading(session)), **parts}
+    event = {**json.loads(reading(session)), **session.own(parts)}
     denied(session, session.printed(json.dumps({k: v for k, v in event.items() if v is not None}).encode()))
 
 
