@@ -15,7 +15,7 @@ from llmdo.features.copilot.tools import IN_EDITOR, KnownServer, Tools, UnknownN
 from llmdo.features.copilot.variants import BUILT_IN, GENERAL, apart, built_in_agents, in_editor
 from llmdo.foreign import reading
 from llmdo.foreign import servers as mcp
-from llmdo.foreign.events import ClientEvents
+from llmdo.foreign.events import OWN_HOOK, ClientEvents, hooks_in
 from llmdo.foreign.files import Files
 from llmdo.foreign.team import MAX_NAME, Agent, AgentCall, Team
 from llmdo.syntax.document import Place
@@ -141,12 +141,14 @@ class _CopilotReader:
         """The session of Copilot's cloud agent and of its command line, if the project has hooks for it."""
         documents = [document for path in self.files.named([HOOKS]) if (document := self.files.json(path))]
         tables = [Place(document, ("hooks",), of_key=True) for document in documents]
-        if events := tuple(ClientEvents(self.files).hooks(tables, reads=_READS)):
+        events = tuple(ClientEvents(self.files).hooks(tables, reads=_READS))
+        asked = [hook.at for place in tables for hook in hooks_in(place) if OWN_HOOK.fullmatch(hook.command)]
+        if places := [*(event.at for event in events), *asked]:
             yield Agent(
                 name=SESSION,
-                at=events[0].at,
+                at=places[0],
                 description="The session of GitHub Copilot.",
-                grants=tuple(Tools(Where(cloud=True, editor=True), dict(self.servers())).every(events[0].at)),
+                grants=tuple(Tools(Where(cloud=True, editor=True), dict(self.servers())).every(places[0])),
                 events=events,
                 inherits=True,
                 is_callable=False,

@@ -59,7 +59,7 @@ def raised_by(access: Access, worker: str, tables: Tables, places: CallPaths) ->
         own = [
             each
             for name, raised in tables.servers[worker].items()
-            if access.server == name or access.server.startswith(f"{name}__")
+            if access.server == name or access.server.startswith(f"{name}{access.joint}")
             for each in raised
         ]
         if not own:

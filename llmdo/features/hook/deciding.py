@@ -61,7 +61,8 @@ def decided_by(client: Client, event: ClientEvent, tables: Tables, state: Sessio
         callers = state.at_work
     access: Access = client.access(event)
     calls = [_PossibleCall(client, event, access, tables, state, caller) for caller in callers]
-    answers = [call.answer(is_certain=len(calls) == 1) for call in calls]
+    is_certain = len(calls) == 1 and not access.is_refined
+    answers = [call.answer(is_certain=is_certain) for call in calls]
     strictest = max(range(len(calls)), key=lambda number: _strictness(answers[number]))
     answer = answers[strictest]
     may_happen = answer.decision == "allowed" or (
@@ -144,7 +145,7 @@ class _PossibleCall:
     def answer(self, *, is_certain: bool) -> HookAnswer:
         """The decision by the rules, the ceilings on the path, and the labels of the caller.
 
-        If it is not certain that this caller called, what the client itself denies it is left to the client.
+        If it is not certain that this caller made this call, what the client itself denies it is left to the client.
         """
         agents = (*self.context.above, self.context.agent)
         path = [worker_of(agent, self.client, self.tables) for agent in agents]
@@ -195,7 +196,7 @@ def _is_theirs(verdict: Verdict) -> bool:
     return all(
         each.flow is None
         and each.ceiling is None
-        and (each.rule is None or _is_own_rule(each))
+        and (each.rule is None or each.rule.origin == packed.BUILT_IN or _is_own_rule(each))
         and each.capability in theirs
         for each in verdict.reasons
     )

@@ -56,13 +56,17 @@ class Access:
     """The folders that it names with all in them."""
     host: str | None = None
     server: str | None = None
-    """The MCP server whose tool it is, as agents have it, perhaps with `__` and the tool."""
+    """The MCP server whose tool it is, as agents have it, perhaps with `joint` and the tool."""
+    joint: str = "__"
+    """What stands between the name of the server and that of the tool."""
     freely: tuple[str, ...] = ()
     """Tools of the agent; it has their abilities that the client lets it have without a question."""
     command: str | None = None
     """A command for a shell."""
     reading: tuple[str, ...] = ()
     """The lines instead of all others for a command that only reads."""
+    is_refined: bool = False
+    """Whether the client has rules for parts of it, so that what those seem to deny is left to the client."""
     starts: str | None = None
     """The agent that it starts."""
 

@@ -62,6 +62,8 @@ def command_for(client: str, *, locked: bool = False) -> str:
 def change_for(root: Path, client: str, *, locked: bool = False) -> SettingsChange:
     """The change of the settings in the project at `root`. Other keys and other hooks are kept.
 
+    A client that reads a file of hooks apart, or a plugin, gets one of llmdo's own.
+
     Raises:
         LlmdoError: The settings are reached by a link, or are not JSON of the expected form.
     """
@@ -71,6 +73,9 @@ def change_for(root: Path, client: str, *, locked: bool = False) -> SettingsChan
         raise LlmdoError(f"`{path}` {obstacle}")
     content = files.read(root, path)
     before = "" if content is None else _decoded(content, path)
+    if hasattr(module, "own_file"):
+        after = module.own_file(command_for(client, locked=locked), WAITING)
+        return SettingsChange(path=path, before=before, after=after)
     data = _parsed(before, path) if before.strip() else {}
     command = command_for(client, locked=locked)
     hooks = _table(data.setdefault("hooks", {}), path)

@@ -84,9 +84,12 @@ class SessionState:
             UnknownCallerError: No agent of this name was started, or another agent has this id.
         """
         if (known := self.contexts.get(context)) is not None:
-            if known.agent != agent:
+            if known.agent == agent:
+                return self
+            if context != MAIN_CONTEXT:
                 raise UnknownCallerError(f"`{agent}` reports the id of `{known.agent}`")
-            return self
+            # A person lets another agent go on with the session.
+            return replace(self, contexts={**self.contexts, context: replace(known, agent=agent)})
         if len(self.contexts) >= MOST_CONTEXTS:
             raise UnknownCallerError(f"this session has started more than {MOST_CONTEXTS:,} agents")
         if context == MAIN_CONTEXT:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
@@ -49,6 +50,11 @@ class Session:
     name: str = "11111111-aaaa"
     client: str = "claude"
     before: str = "PreToolUse"
+    begins: str = "SessionStart"
+    main: str | None = None
+    """The agent that events of the session itself name, in a client that does that."""
+    words: Mapping[str, str] = field(default_factory=dict)
+    """Its own names for parts of an event; empty for what it does not say."""
     environ: dict[str, str] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -63,11 +69,16 @@ class Session:
     def event(self, kind: str, **more: object) -> bytes:
         """An event in JSON."""
         base = {"session_id": self.name, "cwd": str(self.root), "hook_event_name": kind}
-        return json.dumps({**base, **more}).encode()
+        return json.dumps(self.own({**base, **more})).encode()
+
+    def own(self, parts: Mapping[str, object]) -> dict[str, object]:
+        """Parts of an event under the client's own names."""
+        named = {self.words.get(name, name): value for name, value in parts.items()}
+        return {name: value for name, value in named.items() if name}
 
     def start(self, source: str = "startup", **more: object) -> None:
         """The start of the session."""
-        self.answer(self.event("SessionStart", source=source, **more))
+        self.answer(self.event(self.begins, source=source, **more))
 
     def call(
         self, tool: str, agent: str | None = None, number: str | None = None, /, **arguments: object
@@ -79,7 +90,8 @@ class Session:
         self, tool: str, agent: str | None = None, number: str | None = None, /, **arguments: object
     ) -> bytes:
         """The event of a call."""
-        who = {} if agent is None else {"agent_type": agent, "agent_id": f"{agent}-{number or 1}"}
+        who = {} if self.main is None else {"agent_type": self.main}
+        who = who if agent is None else {"agent_type": agent, "agent_id": f"{agent}-{number or 1}"}
         return self.event(self.before, tool_name=tool, tool_input=arguments, **who)
 
     def answer(self, event: bytes) -> HookAnswer:

@@ -6,13 +6,158 @@ import fcntl
 import json
 import shutil
 import signal
-from collections.abc import Callable
+import subprocess
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from importlib import import_module
 from pathlib import Path
 
 import pytest
 
-from tests.features.hook.sessions import Session
+from llmdo.features.hook.clients.copilot import own_file
+from llmdo.features.hook.install import command_for
+from tests.features.hook.sessions import Session, relock
 from tests.support.waiting import until
+
+MANIFEST = """\
+schema = 1
+
+[workspace]
+name = "shop"
+from = ["{}"]
+
+[approvals.rules]
+"fs.write:secret/**" = "blocked"
+"""
+IN_MARKDOWN = "---\nname: fixer\ndescription: Does.\n---\nDo it.\n"
+IN_TOML = 'name = "fixer"\ndescription = "Does."\ndeveloper_instructions = "Do it."\n'
+
+
+COPILOT = {
+    "session_id": "sessionId",
+    "hook_event_name": "",
+    "tool_name": "toolName",
+    "tool_input": "toolArgs",
+}
+
+
+@dataclass(frozen=True)
+class FaultyClient:
+    """A client whose hook is to fail: its files, its calls, and the place of a reason in its answer."""
+
+    before: str
+    agent: tuple[str, str]
+    """The path and the text of its agent `fixer`."""
+    settings: tuple[str, str]
+    reads: tuple[str, Mapping[str, object]]
+    writes: tuple[str, Mapping[str, object]]
+    """A call that is blocked."""
+    reason: Callable[[dict[str, dict[str, str]]], tuple[object, object]]
+    """The decision and the reason in an answer."""
+    begins: str = "SessionStart"
+    main: str | None = None
+    words: Mapping[str, str] = field(default_factory=dict)
+
+
+def as_claude(answer: dict[str, dict[str, str]]) -> tuple[object, object]:
+    own = answer["hookSpecificOutput"]
+    return own["permissionDecision"], own["permissionDecisionReason"]
+
+
+def as_copilot(answer: dict[str, dict[str, str]]) -> tuple[object, object]:
+    return answer["permissionDecision"], answer["permissionDecisionReason"]
+
+
+def as_gemini(answer: dict[str, dict[str, str]]) -> tuple[object, object]:
+    return answer["decision"], answer["reason"]
+
+
+CLIENTS = {
+    "claude": FaultyClient(
+        "PreToolUse",
+        (".claude/agents/fixer.md", IN_MARKDOWN),
+        (".claude/settings.json", "{}"),
+        ("Read", {"file_path": "a.txt"}),
+        ("Write", {"file_path": "secret/a"}),
+        as_claude,
+    ),
+    "codex": FaultyClient(
+        "PreToolUse",
+        (".codex/agents/fixer.toml", IN_TOML),
+        (".codex/config.toml", 'sandbox_mode = "workspace-write"\n'),
+        ("Bash", {"command": "cat a.txt"}),
+        ("apply_patch", {"command": "*** Add File: secret/a\n+x\n"}),
+        as_claude,
+    ),
+    "copilot": FaultyClient(
+        "preToolUse",
+        (".github/agents/fixer.agent.md", "---\ndescription: Does.\ntools: [read]\n---\nDo it.\n"),
+        (".github/hooks/llmdo.json", own_file(command_for("copilot"), 60)),
+        ("view", {"path": "a.txt"}),
+        ("create", {"path": "secret/a", "file_text": "x"}),
+        as_copilot,
+        begins="sessionStart",
+        words=COPILOT,
+    ),
+    "gemini": FaultyClient(
+        "BeforeTool",
+        (".gemini/agents/fixer.md", IN_MARKDOWN),
+        (".gemini/settings.json", "{}"),
+        ("read_file", {"file_path": "a.txt"}),
+        ("write_file", {"file_path": "secret/a", "content": "x"}),
+        as_gemini,
+    ),
+    "opencode": FaultyClient(
+        "tool.execute.before",
+        (".opencode/agent/fixer.md", "---\ndescription: Does.\nmode: subagent\n---\nDo it.\n"),
+        ("opencode.json", '{"permission": {"edit": "allow"}}'),
+        ("read", {"filePath": "a.txt"}),
+        ("write", {"filePath": "secret/a", "content": "x"}),
+        as_gemini,
+        begins="chat.message",
+        main="build",
+    ),
+}
+
+
+@pytest.fixture(params=CLIENTS)
+def session(request: pytest.FixtureRequest, tmp_path: Path) -> Session:
+    """A session of each client, in a project with an agent."""
+    client = CLIENTS[request.param]
+    root = tmp_path / "shop"
+    for path, text in (client.agent, client.settings, ("llmdo.toml", MANIFEST.format(request.param))):
+        (root / path).parent.mkdir(parents=True, exist_ok=True)
+        (root / path).write_text(text)
+    relock(root)
+    home = tmp_path / "home"
+    home.mkdir()
+    session = Session(
+        root,
+        home,
+        client=request.param,
+        before=client.before,
+        begins=client.begins,
+        main=client.main,
+        words=client.words,
+    )
+    session.start()
+    return session
+
+
+def reading(session: Session) -> bytes:
+    """A call that is allowed."""
+    tool, arguments = CLIENTS[session.client].reads
+    return session.calling(tool, **arguments)
+
+
+def denied(session: Session, printed: tuple[int, str]) -> str:
+    """The reason for which a call is denied in the words of its client."""
+    code, text = printed
+    assert code == 0, text
+    decision, reason = CLIENTS[session.client].reason(json.loads(text))
+    assert decision == "deny", text
+    assert str(reason).startswith("denied by llmdo: ")
+    return str(reason)
 
 
 def states(session: Session) -> list[Path]:
@@ -99,7 +244,7 @@ def no_from(session: Session) -> None:
 
 
 def from_another(session: Session) -> None:
-    (session.root / "llmdo.toml").write_text('schema = 1\n[workspace]\nname = "shop"\nfrom = ["codex"]\n')
+    (session.root / "llmdo.toml").write_text('schema = 1\n[workspace]\nname = "shop"\nfrom = ["cursor"]\n')
 
 
 def no_project(session: Session) -> None:
@@ -120,20 +265,15 @@ FAULTS = (
 
 @pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.__name__)
 def test_a_project_or_a_state_that_cannot_be_used(session: Session, fault: Callable[[Session], None]) -> None:
-    call = session.calling("Read", file_path="a.txt")
+    call = reading(session)
     assert session.printed(call) == (0, "")
     fault(session)
     if not session.root.exists():
         session.root.mkdir()
-    code, text = session.printed(call)
-    assert code == 0
-    answer = json.loads(text)["hookSpecificOutput"]
-    assert answer["permissionDecision"] == "deny", text
-    assert answer["permissionDecisionReason"].startswith("denied by llmdo: ")
-    assert "is not one of this project" not in answer["permissionDecisionReason"]
+    assert "is not one of this project" not in denied(session, session.printed(call))
 
 
-EVENTS = {
+EVENTS: Mapping[str, bytes] = {
     "nothing": b"",
     "no JSON": b"{",
     "not UTF-8": b'{"session_id": "\xff\xfe"}',
@@ -143,61 +283,77 @@ EVENTS = {
     "too deep an argument": b'{"a":' * 100_000,
     "too large": b" " * (17 * 1024 * 1024),
     "a huge number": b'{"session_id": 1' + b"0" * 5000 + b"}",
-    "no session": b'{"cwd": "/", "hook_event_name": "PreToolUse"}',
-    "a session that is none": b'{"session_id": 3, "cwd": "/", "hook_event_name": "PreToolUse"}',
-    "an unknown session": b'{"session_id": "x", "cwd": "/", "hook_event_name": "PreToolUse", "tool_name": "Read", "tool_input": {"file_path": "a"}}',
-    "a session called as a path": b'{"session_id": "../../x", "cwd": "/", "hook_event_name": "PreToolUse", "tool_name": "Read", "tool_input": {"file_path": "a"}}',
-    "no folder": b'{"session_id": "x", "hook_event_name": "PreToolUse"}',
 }
 
 
 @pytest.mark.parametrize("event", EVENTS.values(), ids=EVENTS)
 def test_an_event_that_is_none(session: Session, event: bytes) -> None:
-    code, text = session.printed(event)
-    assert (code, json.loads(text)["hookSpecificOutput"]["permissionDecision"]) == (0, "deny")
+    denied(session, session.printed(event))
 
 
-CALLS = {
-    "no tool": {"tool_input": {}},
-    "no arguments": {"tool_name": "Read"},
-    "arguments that are a text": {"tool_name": "Read", "tool_input": "a.txt"},
-    "no path": {"tool_name": "Read", "tool_input": {}},
-    "a path that is a list": {"tool_name": "Write", "tool_input": {"file_path": ["docs/a.txt"]}},
-    "a path with a NUL": {"tool_name": "Write", "tool_input": {"file_path": "docs/a\0.txt"}},
-    "no command": {"tool_name": "Bash", "tool_input": {}},
-    "an unknown agent": {
-        "tool_name": "Read",
-        "tool_input": {"file_path": "a"},
-        "agent_id": "x",
-        "agent_type": "y",
-    },
-    "an agent that is a number": {"tool_name": "Read", "tool_input": {"file_path": "a"}, "agent_id": 3},
-    "an empty agent": {
-        "tool_name": "Read",
-        "tool_input": {"file_path": "a"},
-        "agent_id": "",
-        "agent_type": "triage",
-    },
+PARTS: Mapping[str, Mapping[str, object]] = {
+    "no session": {"session_id": None},
+    "a session that is a number": {"session_id": 3},
+    "an empty session": {"session_id": ""},
+    "an unknown session": {"session_id": "x"},
+    "a session called as a path": {"session_id": "../../x"},
+    "no folder": {"cwd": None},
+    "no tool": {"tool_name": None},
+    "a tool that is a list": {"tool_name": ["x"]},
+    "a tool that nobody knows": {"tool_name": "nonsense"},
+    "no arguments": {"tool_input": None},
+    "arguments that are a text": {"tool_input": "a.txt"},
 }
 
 
-@pytest.mark.parametrize("parts", CALLS.values(), ids=CALLS)
-def test_a_call_that_is_none(session: Session, parts: dict[str, object]) -> None:
-    assert session.answer(session.event("PreToolUse", **parts)).decision == "blocked"
+@pytest.mark.parametrize("parts", PARTS.values(), ids=PARTS)
+def test_a_part_of_an_event_that_is_none(session: Session, parts: Mapping[str, object]) -> None:
+    event = {**json.loads(reading(session)), **session.own(parts)}
+    denied(session, session.printed(json.dumps({k: v for k, v in event.items() if v is not None}).encode()))
+
+
+WRONG: tuple[object, ...] = (None, ["docs/a.txt"], 3, "", "docs/a\0.txt")
+
+
+@pytest.mark.parametrize("wrong", WRONG, ids=str)
+@pytest.mark.parametrize("kind", ["reads", "writes"])
+def test_an_argument_that_is_none(session: Session, kind: str, wrong: object) -> None:
+    tool, arguments = getattr(CLIENTS[session.client], kind)
+    name = next(iter(arguments))
+    given = {} if wrong is None else {name: wrong}
+    assert "is not a text" in denied(session, session.printed(session.calling(tool, **given)))
+
+
+CALLERS: Mapping[str, Mapping[str, object]] = {
+    "an unknown agent": {"agent_id": "x", "agent_type": "y"},
+    "an agent that nobody started": {"agent_id": "x", "agent_type": "fixer"},
+    "an agent that is a number": {"agent_id": 3, "agent_type": "fixer"},
+    "an agent without a name": {"agent_id": "x", "agent_type": ""},
+    "an agent without an id": {"agent_id": "", "agent_type": "fixer"},
+}
+
+
+@pytest.mark.parametrize("parts", CALLERS.values(), ids=CALLERS)
+def test_a_caller_that_is_none(session: Session, parts: Mapping[str, object]) -> None:
+    printed = session.printed(json.dumps({**json.loads(reading(session)), **parts}).encode())
+    if import_module(f"llmdo.features.hook.clients.{session.client}").IDENTIFIES:
+        denied(session, printed)
+    else:
+        assert printed == (0, "")  # its events do not name a caller, which docs/hook.md says
 
 
 def test_a_person_without_a_home(session: Session) -> None:
-    code, text = session.printed(session.calling("Read", file_path="a.txt"), HOME="")
-    assert (code, json.loads(text)["hookSpecificOutput"]["permissionDecision"]) == (0, "deny")
+    denied(session, session.printed(reading(session), HOME=""))
 
 
 def test_an_answer_that_nobody_reads_stops_the_call(session: Session) -> None:
+    tool, arguments = CLIENTS[session.client].writes
     with session.process() as child:
         assert child.stdin
         assert child.stdout
         assert child.stderr
         child.stdout.close()
-        child.stdin.write(session.calling("Write", file_path="secret/a"))
+        child.stdin.write(session.calling(tool, **arguments))
         child.stdin.close()
         assert b"denied" in child.stderr.read()
     assert child.returncode == 2
@@ -210,24 +366,54 @@ def test_an_answer_that_takes_too_long_denies(session: Session, is_early: bool) 
     with lock.open("w") as file, session.process() as child:
         fcntl.flock(file, fcntl.LOCK_EX)
         assert child.stdin
-        child.stdin.write(session.calling("Read", file_path="a.txt"))
+        child.stdin.write(reading(session))
         child.stdin.close()
         child.stdin = None
         until(lambda: any(each.readlink() == lock for each in Path(f"/proc/{child.pid}/fd").iterdir()))
         if is_early:
             child.send_signal(signal.SIGALRM)
         output, _ = child.communicate()
-    assert "within" in json.loads(output)["hookSpecificOutput"]["permissionDecisionReason"]
+    assert "within" in denied(session, (child.returncode, output.decode()))
+
+
+ENDS = {
+    "no such program": None,
+    "a crash": "exit 1",
+    "nothing said": "exit 1 >&2",
+    "an exit code of its own": "exit 77",
+    "kill -9": "kill -9 $$",
+    "an interrupt": "kill -INT $$",
+    "out of memory": "ulimit -v 1000; exec true",
+}
+
+
+@pytest.mark.parametrize("script", ENDS.values(), ids=ENDS)
+def test_a_program_that_ends_otherwise_stops_the_call(
+    session: Session, script: str | None, tmp_path: Path
+) -> None:
+    """By the command in the settings, as the client runs it."""
+    if script is not None:
+        (tmp_path / "bin").mkdir()
+        (tmp_path / "bin/llmdo").write_text(f"#!/bin/sh\n{script}\n")
+        (tmp_path / "bin/llmdo").chmod(0o755)
+    environ = {"PATH": f"{tmp_path / 'bin'}:/usr/bin:/bin"}
+    done = subprocess.run(
+        ["/bin/sh", "-c", command_for(session.client)],
+        input=reading(session),
+        capture_output=True,
+        env=environ,
+        check=False,
+    )
+    assert (done.returncode, done.stdout) == (2, b"")
+    assert b"denied: llmdo did not answer" in done.stderr
 
 
 def test_a_lock_that_is_out_of_date_denies_where_that_is_asked_for(session: Session) -> None:
-    call = session.calling("Read", file_path="a.txt")
+    call = reading(session)
     assert session.printed(call, "--locked") == (0, "")
-    path = session.root / ".claude/agents/fixer.md"
-    path.write_text(f"{path.read_text()}And more.\n")
+    path = session.root / CLIENTS[session.client].agent[0]
+    path.write_text(path.read_text().replace("Do it", "Do more"))
     assert session.printed(call) == (0, "")
-    code, text = session.printed(call, "--locked")
-    reason = json.loads(text)["hookSpecificOutput"]["permissionDecisionReason"]
-    assert code == 0
+    reason = denied(session, session.printed(call, "--locked"))
     assert "out of date" in reason
     assert "fixer" in reason

@@ -16,12 +16,18 @@ from llmdo.workspace import project
 from tests.features.hook.sessions import Session
 from tests.support.commands import llmdo
 
+SHARED = [
+    name for name in NAMES if not hasattr(import_module(f"llmdo.features.hook.clients.{name}"), "own_file")
+]
+"""The clients whose hooks are in settings with other things."""
+APART = [name for name in NAMES if name not in SHARED]
+
 
 def settings(client: str) -> str:
     return str(import_module(f"llmdo.features.hook.clients.{client}").SETTINGS)
 
 
-@pytest.mark.parametrize("client", NAMES)
+@pytest.mark.parametrize("client", SHARED)
 def test_settings_are_written_once_and_keep_what_they_have(client: str, tmp_path: Path) -> None:
     path = tmp_path / settings(client)
     path.parent.mkdir()
@@ -45,7 +51,7 @@ def test_settings_are_written_once_and_keep_what_they_have(client: str, tmp_path
     assert install.is_installed(tmp_path, client)
 
 
-@pytest.mark.parametrize("client", NAMES)
+@pytest.mark.parametrize("client", SHARED)
 def test_new_settings_have_the_hooks_alone_and_the_other_form_replaces_them(
     client: str, tmp_path: Path
 ) -> None:
@@ -57,6 +63,20 @@ def test_new_settings_have_the_hooks_alone_and_the_other_form_replaces_them(
     commands = [each["hooks"][0]["command"] for groups in data["hooks"].values() for each in groups]
     assert {*commands} == {install.command_for(client, locked=True)}
     assert all(len(groups) == 1 for groups in data["hooks"].values())
+
+
+@pytest.mark.parametrize("client", APART)
+def test_a_file_apart_is_replaced_as_a_whole(client: str, tmp_path: Path) -> None:
+    path = tmp_path / settings(client)
+    path.parent.mkdir(parents=True)
+    path.write_text("// of another version\n")
+    change = install.change_for(tmp_path, client)
+    assert "-// of another version" in change.diff
+    install.write(tmp_path, change)
+    assert install.change_for(tmp_path, client).is_made
+    install.write(tmp_path, install.change_for(tmp_path, client, locked=True))
+    assert json.dumps(install.command_for(client, locked=True)) in path.read_text()
+    assert install.is_installed(tmp_path, client)
 
 
 @pytest.mark.parametrize(

@@ -2,4 +2,4 @@
 
 from __future__ import annotations
 
-NAMES = ("claude", "codex", "gemini")
+NAMES = ("claude", "codex", "copilot", "gemini", "opencode")

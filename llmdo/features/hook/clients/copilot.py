@@ -1,0 +1,125 @@
+"""Copilot CLI: https://docs.github.com/en/copilot/reference/hooks-reference.
+
+Nothing printed is no opinion; `ask` puts the call before a person, `deny` stops it. A hook that fails in any way stops
+the call, but for one that takes too long, so the command in the settings ends in time. Hooks are in a file apart.
+
+Its events carry neither their own name nor that of the agent. Agents work while a `task` does that is said to be in
+sync, and others until the session ends: then a call is decided for the session and for all agents at work, and the
+strictest counts. A session of an agent that has an id of its own was not seen to begin: its calls are denied.
+"""
+
+from __future__ import annotations
+
+import json
+
+from llmdo.features.hook.events import Access, ClientEvent, UnreadableEventError, text
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Literal
+
+FORMAT = "copilot"
+PRODUCT = "Copilot CLI"
+MAIN = "main-session"
+IDENTIFIES = False
+"""Whether events say which agent calls."""
+CAN_ASK = True
+FORWARDS = frozenset({"write_agent"})
+STAND_INS = dict.fromkeys(
+    ("code-review", "explore", "general-purpose", "research", "rubber-duck", "security-review", "task"), MAIN
+)
+"""Its built-in agents have tools of the session."""
+SETTINGS = ".github/hooks/llmdo.json"
+EVENTS = {"sessionStart": None, "preToolUse": None, "postToolUse": "task", "postToolUseFailure": None}
+"""The events that it reports, each with the tools that it is about; None for all."""
+SECOND = 1
+"""A second as its settings write it."""
+FAILING = "a hook that takes longer than its time limit lets the call through: llmdo answers before"
+TRUSTING = (
+    "it runs the hooks of a project once you have trusted its folder, and none with `disableAllHooks` in settings of "
+    "the repository; some versions, 1.0.37 among them, run none for the calls of agents"
+)
+
+_READS = {"view": "path"}
+_CHANGES = {"create": "path", "edit": "path", "str_replace_editor": "path"}
+_FOLDERS = ("glob", "grep", "rg")
+_SHELLS = {"bash": "command", "powershell": "command", "write_bash": "input", "write_powershell": "input"}
+_TALKS = frozenset(
+    {
+        "ask_user", "exit_plan_mode", "list_agents", "list_bash", "list_powershell", "read_agent", "read_bash",
+        "read_powershell", "report_intent", "skill", "stop_bash", "stop_powershell", "update_todo",
+    }
+)  # fmt: skip
+"""Tools that do nothing to the world that another call did not."""
+_STARTS = "task"
+
+
+def event(data: Mapping[str, object]) -> ClientEvent:
+    """The event in its JSON, which its parts tell from others.
+
+    Raises:
+        UnreadableEventError: A part of it is missing or of another type.
+    """
+    session, folder = text(data.get("sessionId"), "sessionId"), text(data.get("cwd"), "cwd")
+    if "toolName" not in data and "source" in data:
+        resumed = data["source"] not in ("new", "startup")
+        return ClientEvent(kind="start", session=session, folder=folder, is_resumed=resumed)
+    tool = text(data.get("toolName"), "toolName")
+    arguments = _arguments(data.get("toolArgs"))
+    if "toolResult" in data or "error" in data:
+        is_over = tool == _STARTS and arguments.get("mode") == "sync"
+        agent = text(arguments.get("agent_type"), "agent_type") if is_over else None
+        return ClientEvent(kind="end" if agent else "other", session=session, folder=folder, agent=agent)
+    return ClientEvent(kind="call", session=session, folder=folder, tool=tool, arguments=arguments)
+
+
+def _arguments(given: object) -> Mapping[str, object]:
+    if isinstance(given, str):
+        try:
+            given = json.loads(given)
+        except ValueError as error:
+            raise UnreadableEventError("`toolArgs` is not JSON") from error
+    if not isinstance(given, dict):
+        raise UnreadableEventError("`toolArgs` is not an object")
+    return given
+
+
+def access(event: ClientEvent) -> Access:
+    """The access of a call.
+
+    Raises:
+        UnreadableEventError: An argument that says what it does is missing or of another type.
+    """
+    tool, arguments = event.tool, event.arguments
+    for line, names in (("read", _READS), ("edit", _CHANGES)):
+        if tool in names:
+            return Access(lines=(line,), files=(text(arguments.get(names[tool]), names[tool]),))
+    if tool in _FOLDERS:
+        given = arguments.get("path")
+        folder = "." if given is None else text(given, "path")
+        is_above = any(".." in str(arguments.get(name)) for name in ("pattern", "glob"))
+        return Access(lines=("search",), folders=("/",) if is_above else (folder,))
+    if tool in _SHELLS:
+        return Access(lines=("execute",), command=text(arguments.get(_SHELLS[tool]), _SHELLS[tool]))
+    if tool == "web_fetch":
+        return Access(lines=("web/fetch",), host=text(arguments.get("url"), "url"))
+    if tool == _STARTS:
+        return Access(lines=("agent",), starts=text(arguments.get("agent_type"), "agent_type"))
+    if tool == "write_agent":
+        return Access(lines=("agent",))
+    return Access(lines=("todo/todos",)) if tool in _TALKS else Access(lines=(), server=tool, joint="-")
+
+
+def answer(decision: Literal["ask", "deny"], reason: str, *, is_question: bool) -> tuple[str, int]:  # noqa: ARG001
+    """What is printed for a decision, and the exit code."""
+    return json.dumps({"permissionDecision": decision, "permissionDecisionReason": reason}), 0
+
+
+def own_file(command: str, seconds: int) -> str:
+    """The file of hooks."""
+    hook = {"type": "command", "bash": command, "timeoutSec": SECOND * seconds}
+    hooks = {
+        name: [{**({"matcher": matcher} if matcher else {}), **hook}] for name, matcher in EVENTS.items()
+    }
+    return json.dumps({"version": 1, "hooks": hooks}, indent=2) + "\n"
