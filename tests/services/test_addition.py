@@ -149,7 +149,10 @@ MARKET = json.dumps(
 
 def marketplace() -> dict[str, str]:
     files = {f"plugins/fmt/{path}": text for path, text in PLUGIN.items()}
-    inner = {".claude-plugin/plugin.json": '{"name": "other"}', "agents/other.md": RUNNER.replace("runner", "other")}
+    inner = {
+        ".claude-plugin/plugin.json": '{"name": "other"}',
+        "agents/other.md": RUNNER.replace("runner", "other"),
+    }
     for folder in ("plugins/other", "plugins/fmt/inner"):
         files |= {f"{folder}/{path}": text for path, text in inner.items()}
     return {".claude-plugin/marketplace.json": MARKET, **files}
