@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -32,7 +33,7 @@ def test_settings_are_written_once_and_keep_what_they_have(client: str, tmp_path
     path = tmp_path / settings(client)
     path.parent.mkdir()
     own = {"type": "command", "command": "make lint"}
-    before = {
+    before: dict[str, Any] = {
         "model": "x",
         "hooks": {"SessionStart": [{"hooks": [own]}], "Stop": [{"hooks": [own]}]},
         "z": ["é"],
