@@ -49,6 +49,12 @@ class CallPaths:
         return None if scope_in_text(word) is None else self.scope(word, is_folder=True)
 
 
+def servers_of(access: Access) -> list[str]:
+    """The servers that a called tool may be of: where its name begins nobody can tell, as either may have a joint."""
+    parts = access.server.split(access.joint) if access.server else []
+    return [access.joint.join(parts[:end]) for end in range(1, len(parts) + 1) if parts[:end] != ["mcp"]]
+
+
 def raised_by(access: Access, worker: str, tables: Tables, places: CallPaths) -> frozenset[Capability]:
     """The capabilities of a call by an agent.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from llmdo.base.values import dataclass
 from llmdo.features.hook import packed
-from llmdo.features.hook.access import CallPaths, UnknownToolError, raised_by
+from llmdo.features.hook.access import CallPaths, UnknownToolError, raised_by, servers_of
 from llmdo.features.hook.events import ANY_AGENT, MAIN_CONTEXT
 from llmdo.features.hook.journal import short
 from llmdo.policy.authority import STRICTNESS, Capability, Carried, decide
@@ -164,9 +164,9 @@ class _PossibleCall:
             return state
         given = frozenset(map(str, self.carried))
         read = {*map(str, self.base.labelling.of(self.raised)), *state.labels_in(read_by(self.raised))}
-        if self.access.server is not None:
-            read |= state.servers.get(self.access.server, frozenset())
-            state = state.giving(self.access.server, given)
+        for server in servers_of(self.access):
+            read |= state.servers.get(server, frozenset())
+            state = state.giving(server, given)
         state = state.changing(written_by(self.raised, self.raised), given.union(read))
         state = state.labelled(self.caller, read)
         return state.telling_all(given) if self.event.tool in self.client.FORWARDS else state

@@ -134,6 +134,25 @@ def test_a_file_has_the_labels_of_who_wrote_it(flowing: Session) -> None:
     assert flowing.call("Bash", "runner", "2", command="make") == "blocked"
 
 
+def test_a_server_has_the_labels_of_who_gave_it_something(tmp_path: Path) -> None:
+    flows = '[flows]\n"fs.read:private/** -> net.connect" = "blocked"\n'
+    root = tmp_path / "shop"
+    root.mkdir()
+    (root / ".mcp.json").write_text('{"mcpServers": {"notes": {"command": "notes"}}}')
+    session = Session(
+        write(root, flows, writer="Read, mcp__notes__put", sender="WebFetch, mcp__notes__get"), tmp_path
+    )
+    session.start()
+    for agent in ("writer", "sender", "sender"):
+        session.call("Agent", subagent_type=agent)
+    assert session.call("WebFetch", "sender", url="https://example.com/") == "allowed"
+    session.call("Read", "writer", file_path="private/a.txt")
+    session.call("mcp__notes__put", "writer", text="x")
+    assert session.call("WebFetch", "sender", url="https://example.com/") == "allowed"
+    session.call("mcp__notes__get", "sender")
+    assert session.call("WebFetch", "sender", url="https://example.com/") == "blocked"
+
+
 def test_a_session_that_was_resumed_unseen_may_have_read_anything(flowing: Session) -> None:
     flowing.name = "other"
     flowing.start("resume")
