@@ -391,6 +391,9 @@ READING = {
     "eval new": ["eval", "new", "cases", "--from-runs", "main"],
     "eval show": ["eval", "show", "last"],
     "store migrate": ["store", "migrate"],
+    "hook answer": ["hook", "answer", "claude"],
+    "hook install": ["hook", "install", "claude", "--yes"],
+    "hook doctor": ["hook", "doctor", "claude"],
     "fleet status": ["fleet", "status"],
     "fleet store restored": ["fleet", "store", "restored"],
 }

@@ -44,6 +44,11 @@ TOOLS: Mapping[str, tuple[str, ...]] = {
 None of them runs code of the workspace or writes a file, and none takes the path of another folder.
 """
 
+NEEDED: Mapping[str, tuple[str, ...]] = {"why": ("name", "target")}
+"""Parameters that a client has to give although the command can do without: with `--with` it does something else."""
+AS_TEXT = frozenset({"why"})
+"""Commands whose `--format` is about something else."""
+
 LONGEST = 200_000  # characters of an answer
 PATIENCE = 120  # seconds for a command
 
@@ -58,6 +63,8 @@ class CommandTool:
     """Those of the command-line library that a client may give, by their names."""
     fixed: tuple[str, ...]
     """The options that it always has."""
+    needed: tuple[str, ...] = ()
+    """The parameters to give although the command can do without."""
 
     def offer(self) -> wire.Tool:
         """The tool as clients are told of it."""
@@ -67,7 +74,7 @@ class CommandTool:
             input_schema={
                 "type": "object",
                 "properties": {name: _schema(each) for name, each in self.parameters.items()},
-                "required": [name for name, each in self.parameters.items() if each.required],
+                "required": [name for name in self.parameters if self._is_required(name)],
                 "additionalProperties": False,
             },
             annotations=wire.ToolAnnotations(read_only_hint=True, open_world_hint=False),
@@ -84,7 +91,7 @@ class CommandTool:
             raise LlmdoError(f"`{self.name}` takes no `{min(unknown)}`")
         for name, parameter in self.parameters.items():
             given = arguments.get(name)
-            if given is None and not parameter.required:
+            if given is None and not self._is_required(name):
                 continue
             texts = _texts(name, parameter, given)
             if parameter.param_type_name == "argument":
@@ -95,20 +102,21 @@ class CommandTool:
                 options += [f"{parameter.opts[-1]}={text}" for text in texts]
         return [self.name, *options, "--", *positions]
 
+    def _is_required(self, name: str) -> bool:
+        return name in self.needed or self.parameters[name].required
+
 
 def command_tools(root: Path) -> dict[str, CommandTool]:
     """The offered commands, for the workspace at `root`."""
     tools = {}
     for name, offered in TOOLS.items():
         description, known = parameters_of(name)
-        fixed = (
-            ["--format=json"]
-            if "json" in getattr(getattr(known.get("format"), "type", None), "choices", ())
-            else []
-        )
+        forms = getattr(getattr(known.get("format"), "type", None), "choices", ())
+        fixed = ["--format=json"] if "json" in forms and name not in AS_TEXT else []
         if known.keys() & {"project", "projects"}:
             fixed.append(f"--project={root}")
-        tools[name] = CommandTool(name, description, {each: known[each] for each in offered}, tuple(fixed))
+        parameters = {each: known[each] for each in offered}
+        tools[name] = CommandTool(name, description, parameters, tuple(fixed), NEEDED.get(name, ()))
     return tools
 
 
