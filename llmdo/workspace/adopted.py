@@ -87,11 +87,15 @@ def with_adopted(own: Graph, workspace: Workspace, adoption: Adoption) -> Graph:
     """The graph of our own with the agents of other tools, in place of those that it may have already.
 
     An entry of ours that names such an agent starts it; the others that their tools start are entries too. Where two
-    have one name, it is that of our own.
+    have one name, it is the agent's, whose calls llmdo can only narrow: so no mended name of ours widens anything.
     """
     from llmdo.foreign.adopting import adopted_graph
 
-    workers = {name: worker for name, worker in own.workers.items() if worker.format is None}
+    workers = {
+        name: worker
+        for name, worker in own.workers.items()
+        if worker.format is None and name not in adoption.agents
+    }
     toolsets = {name: toolset for name, toolset in own.toolsets.items() if toolset.format is None}
     declared = {name: entry for name, entry in own.entries.items() if entry.declared or not entry.format}
     started = {entry.worker.name for entry in declared.values() if entry.worker}
