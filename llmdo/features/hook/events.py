@@ -80,3 +80,40 @@ def text(value: object, what: str) -> str:
     if not isinstance(value, str) or not value or "\0" in value:
         raise UnreadableEventError(f"`{what}` is not a text")
     return value
+
+
+def tool_input(value: object) -> Mapping[str, object]:
+    """The arguments of a call.
+
+    Raises:
+        UnreadableEventError: They are no object.
+    """
+    if not isinstance(value, dict):
+        raise UnreadableEventError("the arguments of the tool are not an object")
+    return value
+
+
+def patched_files(patch: str) -> tuple[str, ...]:
+    """The files that a patch names, however leniently its client reads it; none if its form is not known."""
+    import re  # which most calls do without
+
+    named = r"^[^\S\n]*\*\*\*\s*(?:(?:Add|Update|Delete)\s+File|Move\s+to)\s*:(?P<path>.*)$"
+    return tuple(match["path"].strip() for match in re.finditer(named, patch, re.MULTILINE | re.IGNORECASE))
+
+
+def searched_folders(folder: object, what: str, *patterns: object) -> tuple[str, ...]:
+    """The folder in which a call looks for names of these patterns, which may lead to any other; None is the current.
+
+    Raises:
+        UnreadableEventError: The folder is no text.
+    """
+    if any(_may_leave(str(pattern)) for pattern in patterns if pattern is not None):
+        return ("/",)
+    return ("." if folder is None else text(folder, what),)
+
+
+def _may_leave(pattern: str) -> bool:
+    """Whether a pattern of names, or a choice within it, may begin at another folder."""
+    for sign in "{(|":
+        pattern = pattern.replace(sign, ",")
+    return ".." in pattern or any(part.lstrip()[:1] in ("/", "~", "\\") for part in pattern.split(","))

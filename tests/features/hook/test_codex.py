@@ -60,6 +60,12 @@ def patch(path: str, doing: str = "Add") -> str:
         ("apply_patch", {"command": patch("docs/a.txt")}, "needs_approval"),
         ("apply_patch", {"command": patch("secret/a.txt", "Delete")}, "blocked"),
         ("apply_patch", {"command": patch("a.txt") + patch("secret/a.txt")}, "blocked"),
+        (
+            "apply_patch",
+            {"command": patch("a.txt") + patch("secret/a.txt").replace("*** A", "  *** A")},
+            "blocked",
+        ),
+        ("apply_patch", {"command": patch("a.txt") + "\t***  Delete  File:secret/a.txt\n"}, "blocked"),
         ("apply_patch", {"command": "nonsense"}, "blocked"),
         ("view_image", {"path": "a.png"}, "allowed"),
         ("mcp__github__get_issue", {}, "allowed"),

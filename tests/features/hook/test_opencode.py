@@ -64,6 +64,7 @@ def session(tmp_path: Path) -> Session:
         ("edit", {"filePath": "secret/a.txt"}, "blocked"),
         ("apply_patch", {"patchText": "*** Add File: a.txt\n+x\n"}, "allowed"),
         ("apply_patch", {"patchText": "*** Add File: a.txt\n+x\n*** Delete File: secret/a\n"}, "blocked"),
+        ("apply_patch", {"patchText": "*** Add File: a.txt\n+x\n  *** Delete File: secret/a\n"}, "blocked"),
         ("apply_patch", {"patchText": "nonsense"}, "blocked"),
         ("glob", {"pattern": "*"}, "allowed"),
         ("grep", {"pattern": "x", "path": "docs"}, "allowed"),

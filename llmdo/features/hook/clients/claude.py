@@ -14,8 +14,8 @@ from llmdo.features.hook.events import (
     MAIN_CONTEXT,
     Access,
     ClientEvent,
-    UnreadableEventError,
     text,
+    tool_input,
 )
 
 TYPE_CHECKING = False
@@ -73,9 +73,6 @@ def event(data: Mapping[str, object]) -> ClientEvent:
     if name != "PreToolUse":
         return ClientEvent(kind="other", session=session, folder=folder)
     context = MAIN_CONTEXT if data.get("agent_id") is None else text(data["agent_id"], "agent_id")
-    arguments = data.get("tool_input")
-    if not isinstance(arguments, dict):
-        raise UnreadableEventError("`tool_input` is not an object")
     tool = text(data.get("tool_name"), "tool_name")
     return ClientEvent(
         kind="call",
@@ -84,7 +81,7 @@ def event(data: Mapping[str, object]) -> ClientEvent:
         context=context,
         agent=agent,
         tool=tool,
-        arguments=arguments,
+        arguments=tool_input(data.get("tool_input")),
     )
 
 

@@ -12,9 +12,8 @@ search of its provider is shown to no hook.
 from __future__ import annotations
 
 import json
-import re
 
-from llmdo.features.hook.events import MAIN_CONTEXT, Access, ClientEvent, UnreadableEventError, text
+from llmdo.features.hook.events import MAIN_CONTEXT, Access, ClientEvent, patched_files, text, tool_input
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -44,7 +43,6 @@ TRUSTING = (
 )
 
 _NAMESPACE = "multi_agent_v1"
-_PATCHED = re.compile(r"^\*\*\* (?:(?:Add|Update|Delete) File|Move to): (?P<path>.*)$", re.MULTILINE)
 _FREELY = ("shell", "unsandboxed shell")
 _READING = ("shell, reading",)
 
@@ -63,9 +61,6 @@ def event(data: Mapping[str, object]) -> ClientEvent:
     if name not in ("PreToolUse", "PermissionRequest"):
         return ClientEvent(kind="other", session=session, folder=folder)
     is_agent = data.get("agent_id") is not None
-    arguments = data.get("tool_input")
-    if not isinstance(arguments, dict):
-        raise UnreadableEventError("`tool_input` is not an object")
     return ClientEvent(
         kind="call" if name == "PreToolUse" else "question",
         session=session,
@@ -73,7 +68,7 @@ def event(data: Mapping[str, object]) -> ClientEvent:
         context=text(data["agent_id"], "agent_id") if is_agent else MAIN_CONTEXT,
         agent=text(data.get("agent_type"), "agent_type") if is_agent else None,
         tool=text(data.get("tool_name"), "tool_name").removeprefix(_NAMESPACE),
-        arguments=arguments,
+        arguments=tool_input(data.get("tool_input")),
     )
 
 
@@ -91,8 +86,8 @@ def access(event: ClientEvent) -> Access:
         return Access(lines=(), freely=_FREELY, command=command, reading=_READING)
     if tool == "apply_patch":
         patch = text(arguments.get("command"), "command")
-        files = tuple(match["path"].strip() for match in _PATCHED.finditer(patch))
-        return Access(lines=("apply_patch, elsewhere" if asks else "apply_patch",), files=files)
+        line = "apply_patch, elsewhere" if asks else "apply_patch"
+        return Access(lines=(line,), files=patched_files(patch))
     if tool == "view_image":
         return Access(lines=(tool,), files=(text(arguments.get("path"), "path"),))
     if tool == "spawn_agent":

@@ -12,7 +12,14 @@ from __future__ import annotations
 
 import json
 
-from llmdo.features.hook.events import Access, ClientEvent, UnreadableEventError, text
+from llmdo.features.hook.events import (
+    Access,
+    ClientEvent,
+    UnreadableEventError,
+    searched_folders,
+    text,
+    tool_input,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -80,9 +87,7 @@ def _arguments(given: object) -> Mapping[str, object]:
             given = json.loads(given)
         except ValueError as error:
             raise UnreadableEventError("`toolArgs` is not JSON") from error
-    if not isinstance(given, dict):
-        raise UnreadableEventError("`toolArgs` is not an object")
-    return given
+    return tool_input(given)
 
 
 def access(event: ClientEvent) -> Access:
@@ -96,10 +101,8 @@ def access(event: ClientEvent) -> Access:
         if tool in names:
             return Access(lines=(line,), files=(text(arguments.get(names[tool]), names[tool]),))
     if tool in _FOLDERS:
-        given = arguments.get("path")
-        folder = "." if given is None else text(given, "path")
-        is_above = any(".." in str(arguments.get(name)) for name in ("pattern", "glob"))
-        return Access(lines=("search",), folders=("/",) if is_above else (folder,))
+        patterns = (arguments.get("glob"), arguments.get("pattern") if tool == "glob" else None)
+        return Access(lines=("search",), folders=searched_folders(arguments.get("path"), "path", *patterns))
     if tool in _SHELLS:
         return Access(lines=("execute",), command=text(arguments.get(_SHELLS[tool]), _SHELLS[tool]))
     if tool == "web_fetch":

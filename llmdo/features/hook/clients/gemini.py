@@ -11,9 +11,8 @@ for all agents at work, and the strictest counts.
 from __future__ import annotations
 
 import json
-import re
 
-from llmdo.features.hook.events import Access, ClientEvent, UnreadableEventError, text
+from llmdo.features.hook.events import Access, ClientEvent, searched_folders, text, tool_input
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -42,8 +41,12 @@ TRUSTING = "it reads the hooks of a project once you have trusted its folder"
 
 _STARTS = "invoke_agent"
 _FILES = {"read_file": "file_path", "write_file": "file_path", "replace": "file_path"}
-_FOLDERS = {"list_directory": "dir_path", "glob": "dir_path", "grep_search": "dir_path"}
-_ADDRESS = re.compile(r"https?://\S+")
+_FOLDERS: Mapping[str, tuple[str, tuple[str, ...]]] = {
+    "list_directory": ("dir_path", ()),
+    "glob": ("dir_path", ("pattern",)),
+    "grep_search": ("dir_path", ("include_pattern", "include")),
+}
+"""The argument with the folder, and those with patterns of names."""
 
 
 def event(data: Mapping[str, object]) -> ClientEvent:
@@ -60,11 +63,9 @@ def event(data: Mapping[str, object]) -> ClientEvent:
     if name not in ("BeforeTool", "AfterTool"):
         return ClientEvent(kind="other", session=session, folder=folder)
     tool = text(data.get("tool_name"), "tool_name")
-    arguments = data.get("tool_input")
-    if not isinstance(arguments, dict):
-        raise UnreadableEventError("`tool_input` is not an object")
     if name == "AfterTool":
-        agent = text(arguments.get("agent_name"), "agent_name") if tool == _STARTS else None
+        ended = tool_input(data.get("tool_input")) if tool == _STARTS else {}
+        agent = text(ended.get("agent_name"), "agent_name") if ended else None
         return ClientEvent(kind="end" if agent else "other", session=session, folder=folder, agent=agent)
     mcp = data.get("mcp_context")
     return ClientEvent(
@@ -72,7 +73,7 @@ def event(data: Mapping[str, object]) -> ClientEvent:
         session=session,
         folder=folder,
         tool=tool,
-        arguments=arguments,
+        arguments=tool_input(data.get("tool_input")),
         server=text(mcp.get("server_name"), "server_name") if isinstance(mcp, dict) else None,
     )
 
@@ -89,17 +90,22 @@ def access(event: ClientEvent) -> Access:
     if tool in _FILES:
         return Access(lines=(tool,), files=(text(arguments.get(_FILES[tool]), _FILES[tool]),))
     if tool in _FOLDERS:
-        given = arguments.get(_FOLDERS[tool])
-        folder = "." if given is None else text(given, _FOLDERS[tool])
-        return Access(lines=(tool,), folders=("/",) if ".." in str(arguments.get("pattern")) else (folder,))
+        key, names = _FOLDERS[tool]
+        folders = searched_folders(arguments.get(key), key, *map(arguments.get, names))
+        return Access(lines=(tool,), folders=folders)
     if tool == "run_shell_command":
         return Access(lines=(tool,), command=text(arguments.get("command"), "command"))
     if tool == "web_fetch":
-        addresses = _ADDRESS.findall(text(arguments.get("prompt"), "prompt"))
-        return Access(lines=(tool,), host=addresses[0] if len(addresses) == 1 else None)
+        return Access(lines=(tool,), host=_only_address(text(arguments.get("prompt"), "prompt")))
     if tool == _STARTS:
         return Access(lines=(tool,), starts=text(arguments.get("agent_name"), "agent_name"))
     return Access(lines=(tool,))
+
+
+def _only_address(prompt: str) -> str | None:
+    """The address in a prompt to fetch it, if no other word can be one."""
+    words = [word for word in prompt.split() if "://" in word or "." in word.strip(".,;:!?")]
+    return words[0] if len(words) == 1 and "://" in words[0] else None
 
 
 def answer(decision: Literal["ask", "deny"], reason: str, *, is_question: bool) -> tuple[str, int]:  # noqa: ARG001

@@ -12,9 +12,16 @@ is for. Where a person gives the session another agent, it goes on as that one.
 from __future__ import annotations
 
 import json
-import re
 
-from llmdo.features.hook.events import MAIN_CONTEXT, Access, ClientEvent, UnreadableEventError, text
+from llmdo.features.hook.events import (
+    MAIN_CONTEXT,
+    Access,
+    ClientEvent,
+    patched_files,
+    searched_folders,
+    text,
+    tool_input,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -52,7 +59,6 @@ _TALKS = ("invalid", "plan_enter", "plan_exit", "StructuredOutput")
 """Tools that do nothing to the world; a person is asked before another agent goes on."""
 _BUILT_IN = frozenset({"codesearch", "question", "skill", "todoread", "todowrite", "websearch"})
 _RESOURCES = ("list_mcp_resources", "list_mcp_resource_templates", "read_mcp_resource")
-_PATCHED = re.compile(r"^\*\*\* (?:(?:Add|Update|Delete) File|Move to): (?P<path>.*)$", re.MULTILINE)
 
 
 def event(data: Mapping[str, object]) -> ClientEvent:
@@ -68,18 +74,15 @@ def event(data: Mapping[str, object]) -> ClientEvent:
         return ClientEvent(kind="start", session=session, folder=folder, is_resumed=resumed)
     if name != "tool.execute.before":
         return ClientEvent(kind="other", session=session, folder=folder)
-    arguments = data.get("tool_input")
-    if not isinstance(arguments, dict):
-        raise UnreadableEventError("`tool_input` is not an object")
-    tool = text(data.get("tool_name"), "tool_name")
+    tool, given = text(data.get("tool_name"), "tool_name"), tool_input(data.get("tool_input"))
     return ClientEvent(
         kind="call",
         session=session,
         folder=folder,
         context=MAIN_CONTEXT if data.get("agent_id") is None else text(data["agent_id"], "agent_id"),
         agent=text(data.get("agent_type"), "agent_type"),
-        tool=AGAIN if tool == "task" and arguments.get("task_id") else tool,
-        arguments=arguments,
+        tool=AGAIN if tool == "task" and given.get("task_id") else tool,
+        arguments=given,
     )
 
 
@@ -95,11 +98,10 @@ def access(event: ClientEvent) -> Access:
         return Access(lines=(line,), files=(text(arguments.get(_FILES[tool]), _FILES[tool]),))
     if tool in _CHANGES:
         patch = text(arguments.get("patchText"), "patchText")
-        return Access(lines=(line,), files=tuple(each["path"].strip() for each in _PATCHED.finditer(patch)))
+        return Access(lines=(line,), files=patched_files(patch))
     if tool in _FOLDERS:
-        given = arguments.get("path")
-        folder = "." if given is None else text(given, "path")
-        return Access(lines=(line,), folders=("/",) if ".." in str(arguments.get("pattern")) else (folder,))
+        patterns = (arguments.get("include"), arguments.get("pattern") if tool == "glob" else None)
+        return Access(lines=(line,), folders=searched_folders(arguments.get("path"), "path", *patterns))
     if tool == "bash":
         return Access(lines=(line,), command=text(arguments.get("command"), "command"), is_refined=True)
     if tool == "webfetch":
