@@ -24,6 +24,14 @@ REFUSALS = (UnknownToolError, UnreadableEventError, NoSessionError, UnknownCalle
 AGENT = "---\nname: {name}\ndescription: Does.\n{tools}---\nDo it.\n"
 MANIFEST = 'schema = 1\n\n[workspace]\nname = "shop"\nfrom = ["claude"]\n\n'
 
+COPILOT_WORDS = {
+    "session_id": "sessionId",
+    "hook_event_name": "",
+    "tool_name": "toolName",
+    "tool_input": "toolArgs",
+}
+"""The names of Copilot CLI for parts of an event; it does not say which event it is."""
+
 
 def relock(root: Path) -> None:
     """Writes the lock of a project."""
@@ -32,7 +40,7 @@ def relock(root: Path) -> None:
 
 def write(root: Path, manifest: str = "", **agents: str) -> Path:
     """A project of Claude Code with these agents, each with its `tools`, and a manifest that adopts it."""
-    (root / ".claude/agents").mkdir(parents=True)
+    (root / ".claude/agents").mkdir(parents=True, exist_ok=True)
     for name, tools in agents.items():
         text = AGENT.format(name=name, tools=f"tools: {tools}\n" if tools else "")
         (root / f".claude/agents/{name}.md").write_text(text)

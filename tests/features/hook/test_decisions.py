@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
 
 from llmdo.journal import audit
-from tests.features.hook.sessions import Session, write
+from tests.features.hook.sessions import Session, relock, write
 
 
 @pytest.mark.parametrize(
@@ -185,3 +186,30 @@ def test_every_decision_is_in_a_chained_journal(session: Session) -> None:
     assert [fault for fault in read.faults if not fault.is_end] == []
     assert [record["decision"] for record in read.records] == ["allowed", "blocked", "needs_approval"]
     assert [record["n"] for record in read.records] == [1, 2, 3]
+
+
+def test_a_program_that_a_hook_starts_is_protected(tmp_path: Path) -> None:
+    root = tmp_path / "shop"
+    (root / "scripts").mkdir(parents=True)
+    (root / "scripts/check.sh").write_text("exit 0\n")
+    (root / ".claude").mkdir()
+    hook = {"type": "command", "command": "bash scripts/check.sh"}
+    (root / ".claude/settings.json").write_text(json.dumps({"hooks": {"SessionStart": [{"hooks": [hook]}]}}))
+    write(root, '[approvals.rules]\n"fs.write.protected" = "blocked"\n', fixer="")
+    session = Session(root, tmp_path)
+    session.start()
+    assert session.call("Write", file_path="scripts/check.sh") == "blocked"
+    assert session.call("Write", file_path="scripts/other.sh") == "allowed"
+
+
+def test_a_client_that_the_workspace_does_not_name_may_do_nothing(tmp_path: Path) -> None:
+    """Whatever it would be decided with, nobody has said that its agents are governed here."""
+    root = write(tmp_path / "shop", fixer="")
+    (root / ".gemini").mkdir()
+    (root / ".gemini/settings.json").write_text("{}")
+    relock(root)
+    session = Session(root, tmp_path, client="gemini", before="BeforeTool")
+    session.start()
+    answer = session.answer(session.calling("read_file", file_path="a.txt"))
+    assert answer.decision == "blocked"
+    assert 'from = ["gemini"]' in answer.reason

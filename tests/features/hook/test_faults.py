@@ -17,7 +17,7 @@ import pytest
 
 from llmdo.features.hook.clients.copilot import own_file
 from llmdo.features.hook.install import command_for
-from tests.features.hook.sessions import Session, relock
+from tests.features.hook.sessions import COPILOT_WORDS, Session, relock
 from tests.support.waiting import until
 
 MANIFEST = """\
@@ -32,14 +32,6 @@ from = ["{}"]
 """
 IN_MARKDOWN = "---\nname: fixer\ndescription: Does.\n---\nDo it.\n"
 IN_TOML = 'name = "fixer"\ndescription = "Does."\ndeveloper_instructions = "Do it."\n'
-
-
-COPILOT = {
-    "session_id": "sessionId",
-    "hook_event_name": "",
-    "tool_name": "toolName",
-    "tool_input": "toolArgs",
-}
 
 
 @dataclass(frozen=True)
@@ -98,7 +90,7 @@ CLIENTS = {
         ("create", {"path": "secret/a", "file_text": "x"}),
         as_copilot,
         begins="sessionStart",
-        words=COPILOT,
+        words=COPILOT_WORDS,
     ),
     "gemini": FaultyClient(
         "BeforeTool",
