@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 from importlib import import_module
+from typing import TYPE_CHECKING
 
 import pytest
 
-from llmdo.features.hook.events import ClientEvent
+from llmdo.features.hook.events import Access, ClientEvent
+
+if TYPE_CHECKING:
+    from llmdo.features.hook.events import Client
 
 
-def access(client: str, tool: str, **arguments: object):
+def access(client: str, tool: str, **arguments: object) -> Access:
     event = ClientEvent(kind="call", session="1", folder="/project", tool=tool, arguments=arguments)
-    return import_module(f"llmdo.features.hook.clients.{client}").access(event)
+    protocol: Client = import_module(f"llmdo.features.hook.clients.{client}")
+    return protocol.access(event)
 
 
 GLOBS = pytest.mark.parametrize(
