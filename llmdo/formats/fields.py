@@ -172,6 +172,13 @@ Callee = Annotated[
         "the name of a worker, or a tool of the form TOOLSET.TOOL",
     ),
 ]
+TitleTemplate = Annotated[
+    str,
+    Matches(
+        r"^(?:[^{}\n]|\{\{|\}\}|\{[A-Za-z_][A-Za-z0-9_-]*\})+$",
+        "a line in which fields stand in braces, such as `{subject}`; braces that stand for themselves are doubled",
+    ),
+]
 NativeTool = Literal["code_execution", "web_fetch", "web_search", "x_search"]
 """The provider-side tools that need no configuration and answer in words."""
 Chain = str | Annotated[list[str], MinLen(1)]

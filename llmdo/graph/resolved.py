@@ -118,6 +118,22 @@ class Entry:
             gives_nothing=True,
         ),
     )
+    title: str | None = field(
+        default=None,
+        metadata=written(
+            PLAIN,
+            file=Key(
+                "title",
+                "TitleTemplate",
+                "The title of its runs, with fields of an input that is a JSON object in braces: `{subject}`; "
+                "the first line of the input where a field is missing.",
+            ),
+            lock="The title of its runs.",
+            drift="its title changed",
+            gives_nothing=True,
+        ),
+    )
+    """As `title_of` takes it."""
     model: Reference | None = field(
         default=None,
         metadata=written(

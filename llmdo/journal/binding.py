@@ -66,6 +66,7 @@ class Binding:
         """The binding as an entry holds it."""
         return {
             "entry": self.entry,
+            "title": self.graph.entries[self.entry].title,
             "input": self.input,
             "models": dict(self.models),
             "paths": dict(self.paths),

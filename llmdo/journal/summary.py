@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from decimal import Decimal
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from llmdo.base.backtrace import Frame
 from llmdo.base.diagnostic import LlmdoError, did_you_mean
 from llmdo.base.values import dataclass, field, in_json, utc_text
+from llmdo.base.visible import visible
 from llmdo.journal.conversation import goes_on_from
 from llmdo.journal.entries import BEGUN_AGAIN, JournalError, lineage
 from llmdo.journal.questions import waiting
 from llmdo.journal.spent import unanswered
+from llmdo.journal.title import title_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -62,6 +65,8 @@ class Summary:
     """Its place among the runs of its conversation."""
     truncated: str | None = None
     """Why its output was cut off, if it was."""
+    title: str = field(default="", metadata=in_json(by=partial(visible, prose=True)))
+    """In one line, without secrets of the environment; empty if its input has no words."""
 
 
 def summary(journal: JournalStore, *, is_running: bool) -> Summary | None:
@@ -100,7 +105,14 @@ def summary(journal: JournalStore, *, is_running: bool) -> Summary | None:
         continues=before.run if before else None,
         conversation=before.first if before else None,
         turn=before.turn if before else 1,
+        title=_title(first),
     )
+
+
+def _title(first: JournalEntry) -> str:
+    """The title, made of the input without secrets: one that was cut through would not be known as one."""
+    data = first.data
+    return title_of(data.get("title"), str(data.get("input") or ""))
 
 
 def ended_as(end: JournalEntry) -> str:

@@ -53,6 +53,7 @@ def _line(pending: Pending) -> dict[str, Json]:
     return {
         "run": run.run,
         "entry": visible(run.entry),
+        "title": visible(run.title, prose=True),
         "status": run.status,
         "path": waiting.path,
         "asked": waiting.entry.at,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
 LONGEST = 100  # characters of a text that a tree quotes
 BELOW = " " * 6
 AFTER_ENTRY = 4  # the columns of a row up to its entry, which stay together
+GAP = "  "  # between columns
+LEAST_TITLE = 24  # characters: with less room for it, it is on a line of its own
 
 _SHADES: dict[str, Shade] = {
     "completed": "good",
@@ -44,7 +47,8 @@ _SHADES: dict[str, Shade] = {
 
 
 def listed(runs: Iterable[Summary], screen: Screen = PAPER) -> str:
-    """A line for each run; if the screen is too narrow for that, its duration and usage below it."""
+    """A line for each run with its title; if the screen is too narrow, title, duration and usage are below it."""
+    runs = tuple(runs)
     rows = [
         (
             shown(run.run),
@@ -57,22 +61,26 @@ def listed(runs: Iterable[Summary], screen: Screen = PAPER) -> str:
         for run in runs
     ]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    longest = max(len("  ".join(_padded(row, widths))) for row in rows)
-    is_folded = screen.columns is not None and longest > screen.columns
+    needed = min(max((len(run.title) for run in runs), default=0), LEAST_TITLE)
+    columns = screen.columns or sys.maxsize
+    room = columns - len(GAP.join("".ljust(width) for width in widths)) - (len(GAP) if needed else 0)
+    is_folded = room < needed
     front = AFTER_ENTRY if is_folded else len(widths)
     lines = []
-    for row in rows:
-        cells = _padded(row, widths)
+    for run, row in zip(runs, rows, strict=True):
+        title = shown(run.title)
+        cells = [*map(str.ljust, row, widths)]
         cells[1] = screen.paint(_SHADES.get(row[1], "note"), row[1]) + " " * (len(cells[1]) - len(row[1]))
-        lines.append("  ".join(cells[:front]).rstrip())
+        lines.append(GAP.join([*cells[:front], *([] if is_folded else [_cut(title, room)])]).rstrip())
+        if is_folded and title:
+            lines.append(BELOW + _cut(title, columns - len(BELOW)))
         if is_folded:
             lines.append(BELOW + ", ".join(filter(None, row[front:])))
     return "".join(f"{line}\n" for line in lines)
 
 
-def _padded(row: Sequence[str], widths: Sequence[int]) -> list[str]:
-    """The cells of a row as wide as their columns; the last has no end."""
-    return [*(cell.ljust(width) for cell, width in zip(row[:-1], widths, strict=False)), row[-1]]
+def _cut(text: str, most: int) -> str:
+    return text if len(text) <= most else f"{text[: max(most - 1, 0)]}…"
 
 
 def listed_as_json(runs: Iterable[Summary]) -> str:
@@ -85,6 +93,8 @@ def as_text(
 ) -> str:
     """The run and its tree, or its calls in full."""
     lines = [f"run {run.run}: entry {run.entry}, {run.status}, {_when(run.began)}, {_spent(run)}"]
+    if run.title:
+        lines.append(f"  {run.title}")
     if run.continues:
         lines.append(f"  goes on from run {run.continues}")
     if run.truncated:

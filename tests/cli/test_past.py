@@ -411,3 +411,39 @@ def test_an_interrupted_run_goes_on(llmdo: Llmdo, noting: Path) -> None:
     done = llmdo("resume", "last", "--give-up", "main/note#1", cwd=noting)
     assert done.code == 0
     assert notes(noting) == ["hello"]
+
+
+def add_mail(root: Path, title: str) -> None:
+    manifest = (root / "llmdo.toml").read_text()
+    (root / "llmdo.toml").write_text(f'{manifest}\n[entries.mail]\nworker = "main"\ntitle = "{title}"\n')
+
+
+def test_a_run_is_called_by_its_input(noting: Path, llmdo: Llmdo) -> None:
+    add_mail(noting, "{id}: {subject}")
+    locked(noting)
+    llmdo("run", "mail", json.dumps({"id": 7, "subject": "Where is\nmy order?"}), cwd=noting)
+    llmdo("run", "mail", "Where is it?\nKim", cwd=noting)
+    assert [line.partition("  7: ")[2] for line in llmdo("runs", cwd=noting).out.splitlines()][1:] == [
+        "Where is my order?"
+    ]
+    assert llmdo("runs", cwd=noting).out.splitlines()[0].endswith("  Where is it?")
+    runs = json.loads(llmdo("runs", "list", "--format", "json", cwd=noting).out)["runs"]
+    assert [run["title"] for run in runs] == ["Where is it?", "7: Where is my order?"]
+    assert llmdo("runs", "show", "last", cwd=noting).out.splitlines()[1] == "  Where is it?"
+
+
+def test_a_secret_that_a_title_cuts_through_is_in_no_list(
+    noting: Path, llmdo: Llmdo, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Half of a secret is not known as one."""
+    secret = "s3cr3t-" + "abcdefgh" * 12
+    monkeypatch.setenv("A_KEY", secret)
+    llmdo("run", "main", "x" * 60 + secret, cwd=noting)
+    monkeypatch.delenv("A_KEY")
+    for words in (["runs"], ["runs", "show", "last"], ["runs", "list", "--format", "json"]):
+        assert secret[:8] not in llmdo(*words, cwd=noting).out
+
+
+def test_a_title_that_is_no_template_is_a_finding(noting: Path, llmdo: Llmdo) -> None:
+    add_mail(noting, "{subject")
+    assert "fields stand in braces" in llmdo("check", cwd=noting).out

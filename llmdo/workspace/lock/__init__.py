@@ -11,7 +11,7 @@ History of the format, newest first:
   folder that tools work on; who is notified of how runs end; when entries are started by themselves, and for how long
   a missed time is made up for; how many of their runs a fleet has at a time; the policies that the manifest extends;
   the installed extensions that it names, with the capabilities that they bring; agents of other tools with what their
-  settings decide, what starts them, what runs at events, and the files that they were read from.
+  settings decide, what starts them, what runs at events, and the files that they were read from; titles of runs.
 """
 
 from llmdo.workspace.lock.drift import Drift, drift

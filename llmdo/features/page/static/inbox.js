@@ -23,6 +23,7 @@ function listItem(item, isChosen) {
       { class: "row waiting-row", href: addressOf(item), "aria-current": isChosen ? "true" : null },
       h("span", { class: "mono strong" }, item.tool),
       h("span", { class: "size" }, ago(item.asked)),
+      item.title && h("span", { class: "way" }, item.title),
       h("span", { class: "way" }, item.callers.map(([, worker]) => worker).join(" › ")),
       h("code", { class: "excerpt" }, item.excerpt),
       item.terminal_only && h("span", { class: "flag" }, "terminal only"),

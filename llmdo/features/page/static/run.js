@@ -26,7 +26,7 @@ class RunView {
     this.chosen = context.parameters.path?.join("/") ?? null;
     this.isRunning = false;
     this.replay = new Replay(this.timeline, () => this.soon());
-    this.head = new RunHead(about.run.entry, this.id);
+    this.head = new RunHead(about.run);
     this.detail = h("div", { class: "beside", "aria-live": "off" });
     this.list = new VirtualList({
       height: ROW,

@@ -13,7 +13,7 @@ function row(run, chosen, onchoose) {
     "tr",
     {},
     !isFile && h("td", {}, h("input", { type: "checkbox", checked: isChosen, "aria-label": `compare ${run.run}`, onchange: (event) => onchoose(run.run, event.target.checked) })),
-    h("th", { scope: "row" }, h("a", { href: href("run", run.run) }, moment(run.began)), h("span", { class: "below" }, run.run)),
+    h("th", { scope: "row" }, h("a", { href: href("run", run.run) }, run.title || moment(run.began)), h("span", { class: "below" }, run.title ? `${moment(run.began)} · ${run.run}` : run.run)),
     h("td", {}, run.entry, run.turn > 1 && h("span", { class: "below" }, `turn ${run.turn}`)),
     h("td", { class: ["status", toneOf(run.status)] }, wordOf(run.status)),
     h("td", { class: "number" }, took),
@@ -64,7 +64,7 @@ export const runs = {
       chosen = isIn ? [...chosen, run] : chosen.filter((each) => each !== run);
       compare.disabled = chosen.length !== 2;
     };
-    const heads = [...(isFile ? [] : [""]), "Began", "Entry", "State", "Took", "Requests", "Tokens", "Cost", ""];
+    const heads = [...(isFile ? [] : [""]), "Run", "Entry", "State", "Took", "Requests", "Tokens", "Cost", ""];
     const isNumber = new Set(["Took", "Requests", "Tokens", "Cost"]);
     const isFiltered = context.query.entry || context.query.status;
     return h(
@@ -93,8 +93,8 @@ export const runs = {
       ? []
       : (await get("/api/runs", {}, context)).runs.map((run) => ({
           kind: "run",
-          text: run.run,
-          more: `${run.entry}, ${run.status}, ${moment(run.began)}`,
+          text: run.title || run.run,
+          more: `${run.title ? `${run.run}, ` : ""}${run.entry}, ${run.status}, ${moment(run.began)}`,
           href: href("run", run.run),
         })),
 };

@@ -8,12 +8,12 @@ import { withCode } from "../states.js";
 
 /** The heading of a run, and the lines below it. */
 export class RunHead {
-  constructor(entry, id) {
+  constructor({ run: id, entry, title }) {
     this.id = id;
     this.badge = h("span", { class: "badge" });
     this.facts = h("dl", { class: "run-facts" });
     this.news = h("div", { class: "run-news" });
-    this.heading = h("header", { class: "heading" }, h("h1", {}, entry), h("span", { class: "mono dim" }, id), this.badge);
+    this.heading = h("header", { class: "heading" }, h("h1", {}, title || entry), title && h("span", { class: "dim" }, entry), h("span", { class: "mono dim" }, id), this.badge);
   }
 
   /** Draws the run as a timeline has it; `isLive` says whether that is at its end, `fault` why it could not go on. */
