@@ -164,6 +164,7 @@ COMMANDS: Mapping[str, Mapping[str, tuple[str, ...] | None]] = {
         "--store": (),
         "--trust": None,
     },
+    "inbox": {"--format": ("text", "json"), "--project": (), "--env-file": (), "--store": ()},
     "approve": {
         "--yes": (),
         "--no": (),

@@ -23,3 +23,11 @@ def tokens(sent: int | None, received: int | None) -> Iterator[str]:
 def money(cost: Decimal) -> str:
     """`$0.0012`: cents are too coarse for one request."""
     return f"${cost:.4f}"
+
+
+def since(seconds: float) -> str:
+    """How long ago something was, in its largest unit: `12 s`, `5 min`, `3 h`, `2 d`."""
+    for unit, length in (("d", 86_400), ("h", 3_600), ("min", 60)):
+        if seconds >= length:
+            return f"{seconds // length:,.0f} {unit}"
+    return f"{max(seconds, 0):.0f} s"

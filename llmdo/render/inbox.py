@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING
 from llmdo.base.diagnostic import excerpt, shown
 from llmdo.base.jsonable import document
 from llmdo.base.visible import visible, without_runs
+from llmdo.render.amounts import since
 from llmdo.render.drawn import counted, drawn_arguments, drawn_names, drawn_texts
+from llmdo.services.runs import of_like_calls
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from llmdo.base.values import Json
     from llmdo.journal.questions import Waiting
@@ -26,6 +28,28 @@ def listed(pending: Iterable[Pending]) -> dict[str, Json]:
     Fields that an answer has to repeat are only in a question's own document.
     """
     return {"schema": "llmdo.inbox/1", "waiting": [_line(each) for each in pending]}
+
+
+def listed_as_json(pending: Iterable[Pending]) -> str:
+    """The same as text."""
+    return f"{json.dumps(listed(pending), indent=2)}\n"
+
+
+def as_text(groups: Sequence[Sequence[Pending]], now: float) -> str:
+    """The waiting questions as lines, like calls together: how long each waits, its title, its arguments, its place."""
+    lines: list[str] = []
+    for group in groups:
+        record = group[0].question.record
+        workers = ", ".join(dict.fromkeys(f"`{each.question.record['worker']}`" for each in group))
+        lines += ["", f"{record['tool']} of {record['toolset']}, asked by {workers}"]
+        lines += [f"  {reason}" for reason in dict.fromkeys(map(of_like_calls, record["reasons"]))]
+        for each in group:
+            waits = since(now - each.question.entry.at)
+            only = "  (at a terminal only)" if each.question.terminal_only else ""
+            lines.append(f"  {waits:>6}  {each.run.title or each.run.entry}{only}")
+            lines.append(f"          {_excerpt(each.question.record['arguments'])}")
+            lines.append(f"          run {each.run.run}, {each.question.path}")
+    return "".join(f"{shown(line)}\n" for line in lines[1:])
 
 
 def question(call: PendingCall) -> dict[str, Json]:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from llmdo.base.diagnostic import LlmdoError, did_you_mean
+from llmdo.base.request_fields import argument
 from llmdo.base.values import dataclass, field, in_json
 from llmdo.journal import JournalError
 from llmdo.journal.binding import binding_of
@@ -32,13 +33,14 @@ from llmdo.policy.authority import Capability
 from llmdo.policy.protection import is_secret
 from llmdo.services.queue import queue
 from llmdo.services.root import ROOT, RUN
+from llmdo.services.runs import of_like_calls
 from llmdo.toolsets.confinement import Root
 from llmdo.toolsets.media import text_of
 from llmdo.toolsets.paths import PathRefused
 from llmdo.workspace.root import Folders
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from llmdo.journal.questions import Waiting
     from llmdo.journal.stored import JournalStore, RunIndex
@@ -148,6 +150,24 @@ class Pending:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class InboxRequest:
+    """Whose questions are listed."""
+
+    root: Path = field(metadata=ROOT)
+    environ: Mapping[str, str] = field(default_factory=lambda: os.environ)
+
+
+def like_calls(pending: Iterable[Pending]) -> tuple[tuple[Pending, ...], ...]:
+    """Questions about one tool for the same reasons together, in the order of the first of each."""
+    groups: dict[tuple[object, ...], list[Pending]] = {}
+    for each in pending:
+        record = each.question.record
+        reasons = tuple(map(of_like_calls, record["reasons"]))
+        groups.setdefault((record["toolset"], record["tool"], reasons), []).append(each)
+    return tuple(map(tuple, groups.values()))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class PendingCall:
     """A question that waits, with the effect of its call on a file."""
 
@@ -164,16 +184,18 @@ class Inbox:
     environ: Mapping[str, str] = field(default_factory=lambda: os.environ)
     _complete: set[str] = field(default_factory=set)
 
-    def pending(self, tell: Tell) -> Iterator[Pending]:
-        """The waiting questions, those of the last run first; tells of unreadable runs."""
+    def pending(self, tell: Tell) -> list[Pending]:
+        """The waiting questions, the oldest first; tells of unreadable runs."""
         runs = runs_of(self.root, self.environ)
-        for name in reversed(runs.names()):
+        questions: list[Pending] = []
+        for name in runs.names():
             if name in self._complete:
                 continue
             try:
-                yield from self._of_run(runs, name)
+                questions += self._of_run(runs, name)
             except JournalError as error:
                 tell(f"warning: {error.message}")
+        return sorted(questions, key=lambda each: each.question.entry.at)
 
     def _of_run(self, runs: RunIndex, name: str) -> Iterator[Pending]:
         with runs.read(name) as journal:
@@ -355,7 +377,10 @@ class ApproveRequest:
     """Whose questions are answered, and how."""
 
     root: Path = field(metadata=ROOT)
-    run: str = field(metadata=RUN)
+    run: str = field(
+        default="", metadata=argument("[RUN]", f"{RUN['option'].help} Where left out, all that wait.")
+    )
+    """Empty for all, which `approve_all` answers."""
     answers: Answers = field(default_factory=Answers)
     environ: Mapping[str, str] = field(default_factory=lambda: os.environ)
 

@@ -337,8 +337,12 @@ def _decisions(journal: JournalStore) -> Iterator[tuple[str, str, bool]]:
     """
     for entry in journal.entries("decision"):
         reason = next(iter(entry.data["reasons"]), "no capability was raised")
-        alike = _SCOPE.sub(r"`\1`", _RAISED.sub("", reason))
-        yield alike, entry.data["decision"], bool(entry.data["allowed"])
+        yield of_like_calls(reason), entry.data["decision"], bool(entry.data["allowed"])
+
+
+def of_like_calls(reason: str) -> str:
+    """The reason of a decision in the words that all like calls share: without the path of one of them."""
+    return _SCOPE.sub(r"`\1`", _RAISED.sub("", reason))
 
 
 def _calls(journal: JournalStore) -> Iterator[NotableCall]:

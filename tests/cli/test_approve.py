@@ -281,3 +281,53 @@ def test_a_terminal_that_goes_away_under_a_question_has_not_answered_it(llmdo: L
     asked = llmdo("resume", "last", cwd=asking)
     assert (asked.code, asked.err.count("waiting: main/writer#")) == (3, 3)
     assert requests(asking) == 4
+
+
+def test_all_that_waits_is_in_one_list(llmdo: Llmdo, asking: Path) -> None:
+    assert (llmdo("inbox", cwd=asking).code, llmdo("approve", cwd=asking).code) == (0, 0)
+    for text in ("first mail", "second mail"):
+        llmdo("run", "main", text, "--approvals", "later", cwd=asking)
+    first, second = Runs(asking).names()
+    listed = llmdo("inbox", cwd=asking)
+    assert listed.code == 3
+    assert listed.out.startswith("write_file of filesystem, asked by `writer`\n")
+    assert listed.out.count("asked by") == 1  # six like calls
+    assert listed.out.index("first mail") < listed.out.index("second mail")
+    assert f"run {first}, main/writer#1/write_file#1\n" in listed.out
+    assert "path: out/0.txt, content: 0\n" in listed.out
+    assert llmdo("approve", cwd=asking) == listed
+    waiting = json.loads(llmdo("inbox", "--format", "json", cwd=asking).out)["waiting"]
+    assert [each["run"] for each in waiting] == [first] * 3 + [second] * 3
+    assert {each["title"] for each in waiting} == {"first mail", "second mail"}
+    llmdo("approve", "last", "--no", "main/writer#1/write_file#1", cwd=asking)
+    assert llmdo("inbox", cwd=asking).out.count("second mail") == 2
+
+
+@pytest.mark.long
+def test_at_a_terminal_all_that_waits_is_asked_one_by_one(llmdo: Llmdo, asking: Path) -> None:
+    for text in ("first mail", "second mail"):
+        llmdo("run", "main", text, "--approvals", "later", cwd=asking)
+    with Person("once\n", "no\n\n", "no\n\n", "no\n\n", "once\n", "once\n", columns=120) as person:
+        wait_for(person.start([sys.executable, "-m", "llmdo", "approve"], asking, dict(os.environ)))
+        text = person.text()
+    assert text.index("first mail") < text.index("second mail")
+    assert "nothing waits\n" in text + "\n"
+    first, second = Runs(asking).names()
+    llmdo("resume", first, cwd=asking)
+    assert files(asking) == ["0.txt"]
+    llmdo("resume", second, cwd=asking)
+    assert files(asking) == ["0.txt", "1.txt", "2.txt"]
+
+
+def test_answers_without_a_run_are_for_none(llmdo: Llmdo, asking: Path) -> None:
+    llmdo("run", "main", "go", "--approvals", "later", cwd=asking)
+    refused = llmdo("approve", "--yes", "main/writer#1/write_file#1", cwd=asking)
+    assert refused.code == 2
+    assert "name the run" in refused.err
+    assert llmdo("inbox", cwd=asking).out.count("write_file#1") == 3
+
+
+def test_a_title_cannot_steer_the_terminal(llmdo: Llmdo, asking: Path) -> None:
+    llmdo("run", "main", "a\x1b[2J\u202eb", "--approvals", "later", cwd=asking)
+    for words in (["inbox"], ["runs"], ["runs", "show", "last"]):
+        assert not {"\x1b", "\u202e"} & {*llmdo(*words, cwd=asking).out}

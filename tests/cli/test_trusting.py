@@ -369,6 +369,7 @@ READING = {
     "page": ["page", "--export", "page.html"],
     "why": ["why", "main", "x.calc"],
     "trust": ["trust", "--list"],
+    "inbox": ["inbox"],
     "approve": ["approve", "last"],
     "audit": ["audit", "last"],
     "import": ["import", "mcp", ".", "--out", "imported"],

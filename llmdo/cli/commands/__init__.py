@@ -27,6 +27,7 @@ REGISTER: Mapping[str, tuple[int, str]] = {
     "run": (110, "run"),
     "resume": (120, "resume"),
     "replay": (130, "replay"),
+    "inbox": (135, "approve"),
     "approve": (140, "approve"),
     "runs": (150, "runs"),
     "audit": (160, "runs"),

@@ -1,21 +1,40 @@
-"""`llmdo approve`."""
+"""`llmdo inbox` and `approve`: what waits for a person, and the answers."""
 
 from __future__ import annotations
 
 import asyncio
 import os
 import sys
+import time
 from typing import TYPE_CHECKING, Annotated
 
+from llmdo.base.diagnostic import LlmdoError, shown
 from llmdo.base.request_fields import option
 from llmdo.base.values import replace
 from llmdo.cli import options, requests
 from llmdo.cli.console import FINE, WAITING, put, say
-from llmdo.journal.questions import Answers  # noqa: TC001  # the annotations are read
+from llmdo.journal.questions import Answers  # the annotations are read
 from llmdo.services import inbox as service
 
 if TYPE_CHECKING:
     import typer
+
+
+def inbox(
+    request: service.InboxRequest,
+    format: Annotated[options.PlainForm, option("How the questions are printed.")] = "text",  # noqa: A002
+) -> int:
+    """Show all questions that wait, over runs, batches and the fleet; like calls together, the oldest first."""
+    from llmdo.render import inbox as render
+
+    pending = service.Inbox(root=request.root, environ=request.environ).pending(say)
+    if format == "json":
+        put(render.listed_as_json(pending), end="", as_json=True)
+    elif pending:
+        put(render.as_text(service.like_calls(pending), time.time()), end="")
+    else:
+        say("nothing waits")
+    return WAITING if pending else FINE
 
 
 def approve(
@@ -26,12 +45,31 @@ def approve(
     ] = None,
     format: Annotated[options.PlainForm, option("How the questions are printed.")] = "text",  # noqa: A002
 ) -> int:
-    """Show the questions of a run that waits, and answer them: at a terminal one by one, else by --yes and --no."""
+    """Show what a run asks, or all runs, and answer it: at a terminal one by one, of one run also by --yes and --no."""
+    if not request.run:
+        return _approve_all(request, is_given=bool(answers) or given != Answers(), form=format)
     if answers:
         given = replace(given, records=service.read_answers(answers))
     as_json = format == "json"
     outcome = service.approve(replace(request, answers=given), None if as_json else _asker())
     return _report(outcome, as_json=as_json)
+
+
+def _approve_all(request: service.ApproveRequest, *, is_given: bool, form: options.PlainForm) -> int:
+    """Asks about each run in turn, that of the oldest question first; without a terminal, shows what waits."""
+    if is_given:
+        raise LlmdoError(
+            "answers are for the questions of one run", hint="name the run: `llmdo inbox` lists what waits"
+        )
+    listed = service.InboxRequest(root=request.root, environ=request.environ)
+    ask = None if form == "json" else _asker()
+    if ask is None:
+        return inbox(listed, form)
+    pending = service.Inbox(root=request.root, environ=request.environ).pending(say)
+    for run in dict.fromkeys(each.run for each in pending):
+        say(f"run {run.run}: {shown(run.title or run.entry)}")
+        _report(service.approve(replace(request, run=run.run), ask), as_json=False)
+    return inbox(listed, form)
 
 
 def _asker() -> service.Asker | None:
@@ -67,5 +105,6 @@ def _report(outcome: service.ApproveOutcome, *, as_json: bool) -> int:
 
 
 def add_to(app: typer.Typer) -> None:
-    """Makes the command known."""
+    """Makes the commands known."""
+    requests.add(app, inbox, also=(options.WITH_ENV_FILE, options.WITH_STORE))
     requests.add(app, approve, also=(options.WITH_ENV_FILE, options.WITH_STORE))
