@@ -74,8 +74,6 @@ _FROM_A_FORGE = re.compile(
 _NUMBERED = re.compile(r" \(\d+\)$")
 _EVENT = "on."
 """The beginning of a toolset that is an event of a workflow."""
-_CALLED = "on.workflow_call"
-"""The event by which an unknown caller hands over text, perhaps that of strangers."""
 UNKNOWN = re.compile(r"x\..+\.any")
 """The capability of a tool of which nothing is known."""
 
@@ -248,8 +246,7 @@ class _Tools:
         elif decision != "allowed" or _plain(shape.toolset) in self._events:
             own = _ASKED
         else:
-            is_start = shape.toolset.startswith(_EVENT) and shape.toolset != _CALLED
-            own = _STARTS if is_start else _SENT
+            own = _STARTS if shape.toolset.startswith(_EVENT) else _SENT
             own = _FETCHED if _connects(shape) or shape.toolset in self._browsers else own
         return own in levels and self._is_in(runs_in, shape)
 
