@@ -54,6 +54,8 @@ class _Leg(NamedTuple):
     tool: str
     is_ruled: bool = False
     """Whether a rule that allows the tool is its place, before what gives the tool."""
+    capability: str = ""
+    """The name of the capability that its end raises; empty for any."""
 
 
 def way_text(flow: Flow) -> str:
@@ -88,7 +90,7 @@ def hint(project: Foreign, flow: Flow) -> str | None:
 
 def where(project: Foreign, row: Row) -> str:
     """The place that lets an agent do what a row says: a line, or the default of its product."""
-    leg = _Leg("", row.path, row.tool, is_ruled=True)
+    leg = _Leg("", row.path, row.tool, is_ruled=True, capability=row.capability.name)
     given, at = _grant(project, leg), _place(project, leg)
     agent = named(project.team.agents).get(row.path[-2].name) if len(row.path) > 1 else None
     if agent and agent.inherits and agent.path:
@@ -101,9 +103,15 @@ def where(project: Foreign, row: Row) -> str:
 def _legs(flow: Flow) -> tuple[_Leg, _Leg, _Leg]:
     row = flow.row
     return (
-        _Leg("a stranger's words", row.source, row.source_tool),
+        _Leg("a stranger's words", row.source, row.source_tool, capability=UNTRUSTED),
         _Leg("private data", row.private, row.private_tool),
-        _Leg(way_text(flow).partition(",")[0], row.path, row.tool, is_ruled=True),
+        _Leg(
+            way_text(flow).partition(",")[0],
+            row.path,
+            row.tool,
+            is_ruled=True,
+            capability=row.capability.name,
+        ),
     )
 
 
@@ -249,4 +257,9 @@ def _grant(project: Foreign, leg: _Leg) -> Grant | None:
     given = agent.grants if agent else of_events.get(leg.path[-2].name, ())
     toolset = _NUMBERED.sub("", leg.path[-1].name)
     grants = [each for each in given if (each.toolset, each.tool) == (toolset, leg.tool)]
-    return min(grants, key=lambda each: each.decision != "allowed", default=None)
+
+    def strictness(grant: Grant) -> tuple[bool, bool]:
+        raised = {each.name for each in grant.capabilities}
+        return grant.decision != "allowed", bool(leg.capability) and leg.capability not in raised
+
+    return min(grants, key=strictness, default=None)
