@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import re
+
 from llmdo.policy.authority import Capability
 from llmdo.policy.shell.rules import EXEC, UNLISTED, ShellRule
 

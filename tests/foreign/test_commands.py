@@ -23,7 +23,17 @@ def test_a_pattern_that_lets_a_program_run_anything_is_the_whole_shell(pattern: 
 
 @pytest.mark.parametrize(
     "pattern",
-    ["git log:*", "ls *", "python3 build.py", "npm run test:*", "jq *", "bash", "command -v:*", "curl -s:*", "wget *"],
+    [
+        "git log:*",
+        "ls *",
+        "python3 build.py",
+        "npm run test:*",
+        "jq *",
+        "bash",
+        "command -v:*",
+        "curl -s:*",
+        "wget *",
+    ],
 )
 def test_other_patterns_are_part_of_it(pattern: str) -> None:
     assert str(commands(pattern)) == "proc.exec"

@@ -161,7 +161,11 @@ def by_command(
     words = [word for word in re.sub(r"(?::\*|\*)\s*$", "", pattern).split() if not word.startswith("-")]
     capabilities = _of_command(words, token)
     if requests := besides(pattern, is_prefix=not pattern.strip()):
-        capabilities = (*capabilities, "env.read", *map(str, requests))  # of its own process a program sends any file
+        capabilities = (
+            *capabilities,
+            "env.read",
+            *map(str, requests),
+        )  # of its own process a program sends any file
     if capabilities:
         yield granted(tool, tool, capabilities, at, decision, is_open="proc.exec" in capabilities)
 
