@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from llmdo.graph.described import Server
     from llmdo.graph.toolset import Toolset
     from llmdo.policy.vocabulary import Decision
-    from llmdo.reach.flows import FlowRow
+    from llmdo.reach.flows import Entrance, FlowRow, UnaskedEnd
     from llmdo.reach.shapes import Shape
 
 SERVER = "mcp.call"
@@ -107,9 +107,9 @@ class Flow(NamedTuple):
     way: WayOut
     guess: Guess | None
     """What is not known: that the source brings a stranger's words, that what it reads is private, or that it sends."""
-    sources: int
+    sources: tuple[Entrance, ...]
     """The tools that bring a stranger's words."""
-    ends: int
+    ends: tuple[UnaskedEnd, ...]
     """The tools by which something gets out."""
 
 
@@ -179,8 +179,9 @@ def gravest_flows(project: Foreign) -> dict[str, Flow]:
             if flow := flow_of(entry):
                 # An edit at the source leaves those of other levels as well.
                 alike = [other for sure, each in asked if sure == guess and (other := each(entry))]
-                sources = max(other.sources for other in alike)
-                gravest[entry.name] = Flow(flow.row, WayOut(flow.rank), guess, sources, flow.ends)
+                sources = tuple(dict.fromkeys(source for other in alike for source in other.sources))
+                ends = tuple(dict.fromkeys(end for other in alike for end in other.ends))
+                gravest[entry.name] = Flow(flow.row, WayOut(flow.rank), guess, sources, ends)
                 break
     return gravest
 
