@@ -56,7 +56,7 @@ Spot = tuple[str, str, str]
 """A worker, its toolset and its tool."""
 
 
-class Edit(NamedTuple):
+class FlowEdit(NamedTuple):
     """A change of one line, or of several that are alike."""
 
     text: str
@@ -116,7 +116,7 @@ def hint(project: Foreign, flow: Flow) -> str | None:
     return best.text if best else None
 
 
-def edit(project: Foreign, flow: Flow) -> Edit | None:
+def edit(project: Foreign, flow: Flow) -> FlowEdit | None:
     """The first edit that ends the flow; without any, that which leaves the least, with what has to go as well."""
     edits = [*_edits(project, flow)]
     whole = next((each for each in edits if not _left(flow, each)), None)
@@ -131,14 +131,19 @@ def edit(project: Foreign, flow: Flow) -> Edit | None:
     return best._replace(text=f"{best.text}; the same with {others}{more}", takes=best.takes | {*left})
 
 
-def _left(flow: Flow, after: Edit) -> list[Spot]:
+def _left(flow: Flow, after: FlowEdit) -> list[Spot]:
     """The tools, of the fewer of both ends, by which a flow as grave is left after an edit."""
-    sources = dict.fromkeys((each.worker, each.toolset, each.tool) for each in flow.sources)
-    ends = dict.fromkeys(
-        (each.worker, each.toolset, each.tool) for each in flow.ends if each.rank == flow.way
-    )
-    left = ([each for each in those if not after.ends(each)] for those in (sources, ends))
+    as_grave = flow._replace(ends=tuple(each for each in flow.ends if each.rank == flow.way))
+    left = ([each for each in those if not after.ends(each)] for those in (_sources(flow), _ends(as_grave)))
     return min(left, key=len)
+
+
+def _sources(flow: Flow) -> list[Spot]:
+    return [(each.worker, each.toolset, each.tool) for each in flow.sources]
+
+
+def _ends(flow: Flow) -> list[Spot]:
+    return [(each.worker, each.toolset, each.tool) for each in flow.ends]
 
 
 def _tool_at(project: Foreign, spot: Spot) -> str:
@@ -177,12 +182,12 @@ def _legs(flow: Flow) -> tuple[_Leg, _Leg, _Leg]:
     )
 
 
-def _edits(project: Foreign, flow: Flow) -> Iterator[Edit]:
+def _edits(project: Foreign, flow: Flow) -> Iterator[FlowEdit]:
     """The edits that break a flow, the best first: the one that leaves no other flow, then that of the way out."""
     source, private, way = _legs(flow)
-    every = frozenset((each.worker, each.toolset, each.tool) for each in (*flow.sources, *flow.ends))
+    every = frozenset((*_sources(flow), *_ends(flow)))
     if flow.way == WayOut.OWN_CODE and (text := _of_files(project, way)):
-        yield Edit(text, every)
+        yield FlowEdit(text, every)
     given = _grant(project, source)
     is_plain = given is not None and not given.narrower and not given.is_default
     legs = [source, way] if len(flow.sources) == 1 and len(flow.ends) > 1 and is_plain else [way, source]
@@ -193,7 +198,7 @@ def _edits(project: Foreign, flow: Flow) -> Iterator[Edit]:
         if text := _edit(project, leg):
             taken = every if leg is private else _taken(project, leg, every)
             is_call = _is_called(project, leg)
-            yield Edit(text, taken, *((leg.path[0].name, leg.path[1].name) if is_call else ()))
+            yield FlowEdit(text, taken, *((leg.path[0].name, leg.path[1].name) if is_call else ()))
     if cut := _of_calls(project, flow):
         yield cut
 
@@ -253,7 +258,7 @@ def _item(at: Place) -> str | None:
     return marked if _TOOL.fullmatch(marked) else None
 
 
-def _of_calls(project: Foreign, flow: Flow) -> Edit | None:
+def _of_calls(project: Foreign, flow: Flow) -> FlowEdit | None:
     """The edit by which the entry calls no other agent, if its calls are a tool of its list."""
     name = flow.row.path[0].name
     agent = named(project.team.agents).get(name)
@@ -272,7 +277,7 @@ def _of_calls(project: Foreign, flow: Flow) -> Edit | None:
         change = f"write `{left}`, without `{excerpt(tool)}`"
     else:
         change = f"take `{excerpt(tool)}` out of {_key(at)}"
-    return Edit(f"{change} ({place(at.location)}); it then calls no other agent", frozenset(), name)
+    return FlowEdit(f"{change} ({place(at.location)}); it then calls no other agent", frozenset(), name)
 
 
 def _edit(project: Foreign, leg: _Leg) -> str | None:

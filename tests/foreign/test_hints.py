@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from llmdo.foreign import Foreign
-    from llmdo.foreign.advice import Edit
+    from llmdo.foreign.advice import FlowEdit
     from llmdo.foreign.team import Agent
 
 FLOWING = [
@@ -35,7 +35,7 @@ _OUT = re.compile(
 _LIST = re.compile(r"^ *(?:- |tools: ?)")
 
 
-def without(project: Foreign, edit: Edit) -> Foreign:
+def without(project: Foreign, edit: FlowEdit) -> Foreign:
     """The project whose agents lack the tools and the calls that an edit takes away."""
     names = {id(agent): name for name, agent in named(project.team.agents).items()}
     gone = {(worker, _NUMBERED.sub("", toolset), tool) for worker, toolset, tool in edit.takes}
@@ -73,20 +73,20 @@ def applied(root: Path, hint: str) -> bool:
     part = hint.partition("; the same with")[0]
     if "; the same with" in hint:
         return False
-    if said := _WITHOUT.match(part):
-        file = root / said["path"]
+    if edit := _WITHOUT.match(part):
+        file = root / edit["path"]
         lines = file.read_text(encoding="utf-8").split("\n")
-        if not _LIST.match(lines[int(said["number"]) - 1]) or lines[int(said["number"]) - 1].startswith(" "):
+        if not _LIST.match(lines[int(edit["number"]) - 1]) or lines[int(edit["number"]) - 1].startswith(" "):
             return False
-        lines[int(said["number"]) - 1] = said["line"]
-    elif said := _OUT.match(part):
-        file = root / said["path"]
+        lines[int(edit["number"]) - 1] = edit["line"]
+    elif edit := _OUT.match(part):
+        file = root / edit["path"]
         lines = file.read_text(encoding="utf-8").split("\n")
-        line, column = lines[int(said["number"]) - 1], int(said["column"]) - 1
-        if not _LIST.match(line) or not line[column:].startswith(said["tool"]):
+        line, column = lines[int(edit["number"]) - 1], int(edit["column"]) - 1
+        if not _LIST.match(line) or not line[column:].startswith(edit["tool"]):
             return False
-        rest = re.sub(r"^(tools:) *, *", r"\1 ", line[:column] + line[column + len(said["tool"]) :])
-        lines[int(said["number"]) - 1] = re.sub(r", *(?=,|$|\])", "", rest) if "- " not in line else ""
+        rest = re.sub(r"^(tools:) *, *", r"\1 ", line[:column] + line[column + len(edit["tool"]) :])
+        lines[int(edit["number"]) - 1] = re.sub(r", *(?=,|$|\])", "", rest) if "- " not in line else ""
     else:
         return False
     file.write_text("\n".join(lines), encoding="utf-8")
