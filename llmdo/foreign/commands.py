@@ -14,7 +14,9 @@ _RUN_BY_OPTION = frozenset({"fd", "find"})
 """Programs that run others by an option, which may follow as well."""
 _REQUESTS = frozenset({"curl", "http", "https", "wget", "xh"})
 """Programs that send a request, and write the answer to a file where an option says so; they run no other program."""
-_OF_REQUESTS = tuple(map(Capability, ("data.untrusted", "fs.read", "fs.write", "net.connect")))
+_OF_REQUESTS = tuple(
+    map(Capability, ("data.untrusted", "fs.read", "fs.write", "fs.write.protected", "net.connect"))
+)
 _PROGRAM = re.compile(r"[^\s:*]+")
 
 _SHOWING = frozenset({("command", "-V"), ("command", "-v")})
