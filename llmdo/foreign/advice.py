@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from llmdo.base.diagnostic import Related, excerpt, place
@@ -12,6 +13,7 @@ from llmdo.policy.authority import Capability
 from llmdo.policy.vocabulary import UNTRUSTED
 from llmdo.reach.flows import leg_text
 from llmdo.reach.risks import SHELL
+from llmdo.reach.rows import Hop
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -19,12 +21,14 @@ if TYPE_CHECKING:
     from llmdo.foreign import Foreign
     from llmdo.foreign.flows import Flow
     from llmdo.foreign.team import Grant
-    from llmdo.reach.rows import Hop, Row
+    from llmdo.reach.rows import Row
     from llmdo.syntax.document import Place
 
 LONGEST = 70  # characters of a new line that a hint spells out
 
 _NUMBERED = re.compile(r" \(\d+\)$")
+_TOOL = re.compile(r"\w+(?:\([^()]*\))?")
+_NO_COMMANDS = "it then runs no commands"
 _REFUSED = "whatever it does not name is then refused"
 _ASKED = "a person is then asked each time"
 _INSTEAD = {
@@ -33,7 +37,7 @@ _INSTEAD = {
     ("codex", "shell"): ("network_access = false", "its commands then reach no host"),
     ("codex", "unsandboxed shell"): ('approval_policy = "on-request"', _ASKED),
     ("docker-agent", "shell"): ("shell:cmd=git log", _REFUSED),
-    ("fast-agent", "shell"): ("shell: false", "it then runs no commands"),
+    ("fast-agent", "shell"): ("shell: false", _NO_COMMANDS),
     ("gemini", "run_shell_command"): ("run_shell_command(git log)", _REFUSED),
     ("github-actions", "Bash"): ("Bash(git log:*)", _REFUSED),
     ("github-actions", "WebFetch"): ("WebFetch(domain:example.com)", _REFUSED),
@@ -46,6 +50,29 @@ _HEADER = "tools"
 """The key of an agent's own list, which names whole tools."""
 
 
+MANY = 3  # further tools that a hint names
+
+Spot = tuple[str, str, str]
+"""A worker, its toolset and its tool."""
+
+
+class FlowEdit(NamedTuple):
+    """A change of one line, or of several that are alike."""
+
+    text: str
+    takes: frozenset[Spot]
+    """The tools that are gone or asked about after it."""
+    caller: str = ""
+    """The agent that calls fewer agents after it; empty for none."""
+    callee: str = ""
+    """The only one that it calls no longer; empty for all."""
+
+    def ends(self, spot: Spot) -> bool:
+        """Whether a tool is no longer below the agent."""
+        is_called = spot[0] == self.callee if self.callee else spot[0] != self.caller
+        return spot in self.takes or (bool(self.caller) and is_called)
+
+
 class _Leg(NamedTuple):
     """The way to the tool at the end of one leg of a flow."""
 
@@ -54,6 +81,8 @@ class _Leg(NamedTuple):
     tool: str
     is_ruled: bool = False
     """Whether a rule that allows the tool is its place, before what gives the tool."""
+    capability: str = ""
+    """The name of the capability that its end raises; empty for any."""
 
 
 def way_text(flow: Flow) -> str:
@@ -83,12 +112,52 @@ def places(project: Foreign, flow: Flow) -> list[Related]:
 
 def hint(project: Foreign, flow: Flow) -> str | None:
     """The line to change, what to write there and what is lost by it."""
-    return next(_edits(project, flow), None)
+    best = edit(project, flow)
+    return best.text if best else None
+
+
+def edit(project: Foreign, flow: Flow) -> FlowEdit | None:
+    """The first edit that ends the flow; without any, that which leaves the least, with what has to go as well."""
+    edits = [*_edits(project, flow)]
+    whole = next((each for each in edits if not _left(flow, each)), None)
+    # Of two long lists the shorter one is no better: then it is the way out.
+    best = whole or min(edits, key=lambda each: min(len(_left(flow, each)), MANY + 1), default=None)
+    if best is None or whole:
+        return best
+    left = _left(flow, best)
+    shown = dict.fromkeys(_tool_at(project, each) for each in left)
+    more = f" and {len(shown) - MANY} more" if len(shown) > MANY else ""
+    others = ", ".join([*shown][:MANY])
+    return best._replace(text=f"{best.text}; the same with {others}{more}", takes=best.takes | {*left})
+
+
+def _left(flow: Flow, after: FlowEdit) -> list[Spot]:
+    """The tools, of the fewer of both ends, by which a flow as grave is left after an edit."""
+    as_grave = flow._replace(ends=tuple(each for each in flow.ends if each.rank == flow.way))
+    left = ([each for each in those if not after.ends(each)] for those in (_sources(flow), _ends(as_grave)))
+    return min(left, key=len)
+
+
+def _sources(flow: Flow) -> list[Spot]:
+    return [(each.worker, each.toolset, each.tool) for each in flow.sources]
+
+
+def _ends(flow: Flow) -> list[Spot]:
+    return [(each.worker, each.toolset, each.tool) for each in flow.ends]
+
+
+def _tool_at(project: Foreign, spot: Spot) -> str:
+    """A tool with its place."""
+    worker, toolset, tool = spot
+    agent, at = named(project.team.agents).get(worker), _place_of(project, spot)
+    name = f"`{excerpt(tool if tool != '*' else toolset)}`"
+    is_named = at is not None and (agent is None or agent.path)
+    return f"{name} ({place(at.location)})" if at and is_named else f"{name} of `{excerpt(worker)}`"
 
 
 def where(project: Foreign, row: Row) -> str:
     """The place that lets an agent do what a row says: a line, or the default of its product."""
-    leg = _Leg("", row.path, row.tool, is_ruled=True)
+    leg = _Leg("", row.path, row.tool, is_ruled=True, capability=row.capability.name)
     given, at = _grant(project, leg), _place(project, leg)
     agent = named(project.team.agents).get(row.path[-2].name) if len(row.path) > 1 else None
     if agent and agent.inherits and agent.path:
@@ -101,26 +170,114 @@ def where(project: Foreign, row: Row) -> str:
 def _legs(flow: Flow) -> tuple[_Leg, _Leg, _Leg]:
     row = flow.row
     return (
-        _Leg("a stranger's words", row.source, row.source_tool),
+        _Leg("a stranger's words", row.source, row.source_tool, capability=UNTRUSTED),
         _Leg("private data", row.private, row.private_tool),
-        _Leg(way_text(flow).partition(",")[0], row.path, row.tool, is_ruled=True),
+        _Leg(
+            way_text(flow).partition(",")[0],
+            row.path,
+            row.tool,
+            is_ruled=True,
+            capability=row.capability.name,
+        ),
     )
 
 
-def _edits(project: Foreign, flow: Flow) -> Iterator[str]:
+def _edits(project: Foreign, flow: Flow) -> Iterator[FlowEdit]:
     """The edits that break a flow, the best first: the one that leaves no other flow, then that of the way out."""
     source, private, way = _legs(flow)
-    if flow.way == WayOut.OWN_CODE and (edit := _of_files(project, way)):
-        yield edit
+    every = frozenset((*_sources(flow), *_ends(flow)))
+    if flow.way == WayOut.OWN_CODE and (text := _of_files(project, way)):
+        yield FlowEdit(text, every)
     given = _grant(project, source)
     is_plain = given is not None and not given.narrower and not given.is_default
-    legs = [source, way] if flow.sources == 1 and flow.ends > 1 and is_plain else [way, source]
+    legs = [source, way] if len(flow.sources) == 1 and len(flow.ends) > 1 and is_plain else [way, source]
     if flow.way in (WayOut.PUBLIC_HOST, WayOut.OPEN_SERVER):  # to write there is mostly what it is for
         is_apart = private[1:3] != way[1:3] and "(" in private.tool
         legs = [private, source, way] if is_apart else [source, way]
     for leg in legs:
-        if edit := _edit(project, leg):
-            yield edit
+        if text := _edit(project, leg):
+            taken = every if leg is private else _taken(project, leg, every)
+            is_call = _is_called(project, leg)
+            yield FlowEdit(text, taken, *((leg.path[0].name, leg.path[1].name) if is_call else ()))
+    if cut := _of_calls(project, flow):
+        yield cut
+
+
+def _taken(project: Foreign, leg: _Leg, every: frozenset[Spot]) -> frozenset[Spot]:
+    """Those of the tools that an edit of a leg takes away: all that its line gives."""
+    if _is_called(project, leg):
+        return frozenset()
+    own = (leg.path[-2].name, leg.path[-1].name, leg.tool)
+    given = _grant(project, leg)
+    rule = given.rule_at.location if given and given.rule_at else None
+    if given and rule is None and given.at.location.path.endswith((".json", ".jsonc")):
+        silent = partial(_is_silent, project, given.tool, given.at.location.path)
+        return frozenset(each for each in every if each == own or silent(each))
+    return frozenset(
+        each
+        for each in every
+        if each == own
+        or (each[0] == own[0] and given and _is_like(each[2], given.tool))
+        or (rule and (other := _place_of(project, each)) and other.location == rule)
+    )
+
+
+def _is_called(project: Foreign, leg: _Leg) -> bool:
+    """Whether what a file says about a leg is the call of an agent that is built in."""
+    agent = named(project.team.agents).get(leg.path[-2].name) if len(leg.path) > 2 else None
+    return agent is not None and not agent.path and leg.path[1].use is not None
+
+
+def _is_silent(project: Foreign, tool: str, path: str, spot: Spot) -> bool:
+    """Whether nothing but the settings of its file, or of the whole project, would say something about a tool."""
+    given, agent = _grant(project, _leg_of(spot)), named(project.team.agents).get(spot[0])
+    if given is None or spot[2] != tool or given.at.location.path != path:
+        return False
+    return given.rule_at is None or (agent is not None and not agent.path)
+
+
+def _leg_of(spot: Spot) -> _Leg:
+    worker, toolset, tool = spot
+    return _Leg("", (Hop(worker, None), Hop(toolset, None)), tool, is_ruled=True)
+
+
+def _is_like(tool: str, given: str) -> bool:
+    return tool == given or tool.startswith((f"{given}(", f"{given}/"))
+
+
+def _place_of(project: Foreign, spot: Spot) -> Place | None:
+    return _place(project, _leg_of(spot))
+
+
+def _item(at: Place) -> str | None:
+    """The item of an agent's own list of tools that is at a place."""
+    span = at.location.span
+    if span is None or _HEADER not in at.route[:2]:
+        return None
+    marked = at.document.source.marked(span)
+    return marked if _TOOL.fullmatch(marked) else None
+
+
+def _of_calls(project: Foreign, flow: Flow) -> FlowEdit | None:
+    """The edit by which the entry calls no other agent, if its calls are a tool of its list."""
+    name = flow.row.path[0].name
+    agent = named(project.team.agents).get(name)
+    if agent is None or agent.inherits:
+        return None
+    is_opencode = (agent.format or project.team.format) == "opencode"
+    at = agent.everyone or (agent.calls[0].at if is_opencode and agent.calls else None)
+    if at is None:
+        return None
+    tool = _item(at)
+    if is_opencode:
+        change = 'write `"task": "deny"` under `permission`'
+    elif tool is None:
+        return None
+    elif left := _without(at, tool):
+        change = f"write `{left}`, without `{excerpt(tool)}`"
+    else:
+        change = f"take `{excerpt(tool)}` out of {_key(at)}"
+    return FlowEdit(f"{change} ({place(at.location)}); it then calls no other agent", frozenset(), name)
 
 
 def _edit(project: Foreign, leg: _Leg) -> str | None:
@@ -128,7 +285,10 @@ def _edit(project: Foreign, leg: _Leg) -> str | None:
     if given is None or at is None:
         return None
     agent = named(project.team.agents).get(leg.path[-2].name)
-    name, key, lost = f"`{excerpt(given.tool)}`", _key(at), _lost(given)
+    name, key = f"`{excerpt(given.tool)}`", _key(at)
+    whole = [each for each in agent.grants if each.tool == given.tool] if agent else []
+    is_whole = at.route[:1] == (_HEADER,) and not given.server and any(map(_runs, whole))
+    lost = _NO_COMMANDS if is_whole else _lost(given)
     form = (agent and agent.format) or project.team.format
     is_shell = SHELL in {each.name for each in given.capabilities}
     tool = given.tool.partition("(")[0] if is_shell else given.tool
@@ -138,6 +298,9 @@ def _edit(project: Foreign, leg: _Leg) -> str | None:
     elif given.narrower:
         change, lost = given.narrower, "whatever others write then has no effect"
     elif not agent.path and len(leg.path) > 2 and leg.path[1].use:
+        caller = named(project.team.agents).get(leg.path[0].name)
+        if caller is None or caller.everyone:
+            return None  # no list says which of the agents that are built in it calls
         change, at = f"keep `{leg.path[0].name}` from calling `{agent.name}`", leg.path[1].use.at
         lost = f"it then hands no work to `{agent.name}`"
     elif agent.path and (agent.inherits or given.is_default):
@@ -178,11 +341,16 @@ def _of_files(project: Foreign, leg: _Leg) -> str | None:
     return f"{change} ({at}); it then changes no files"
 
 
+def _runs(given: Grant) -> bool:
+    """Whether a tool runs commands."""
+    return any(Capability("proc.exec").covers_name(each.name) for each in given.capabilities)
+
+
 def _lost(given: Grant) -> str:
     """What an agent can no longer do without a tool."""
     names = {each.name for each in given.capabilities}
-    if SHELL in names:
-        return "it then runs no commands"
+    if SHELL in names and not given.server:
+        return _NO_COMMANDS
     if any(name.startswith("x.github.") for name in names):
         return "it then does nothing on `github.com` by that"
     if given.server or SERVER in names:
@@ -249,4 +417,9 @@ def _grant(project: Foreign, leg: _Leg) -> Grant | None:
     given = agent.grants if agent else of_events.get(leg.path[-2].name, ())
     toolset = _NUMBERED.sub("", leg.path[-1].name)
     grants = [each for each in given if (each.toolset, each.tool) == (toolset, leg.tool)]
-    return min(grants, key=lambda each: each.decision != "allowed", default=None)
+
+    def strictness(grant: Grant) -> tuple[bool, bool]:
+        raised = {each.name for each in grant.capabilities}
+        return grant.decision != "allowed", bool(leg.capability) and leg.capability not in raised
+
+    return min(grants, key=strictness, default=None)

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import itertools
 import re
-from typing import TYPE_CHECKING
 
+from llmdo.policy.authority import Capability
 from llmdo.policy.shell.rules import EXEC, UNLISTED, ShellRule
-
-if TYPE_CHECKING:
-    from llmdo.policy.authority import Capability
 
 _REST = re.compile(r"(?::\*|\s*\*)\s*$")
 """Endings of a pattern that let anything follow: `git log:*`, `git log *`, `git log*`."""
 _RUN_BY_OPTION = frozenset({"fd", "find"})
 """Programs that run others by an option, which may follow as well."""
-
+_REQUESTS = frozenset({"curl", "http", "https", "wget", "xh"})
+"""Programs that send a request, and write the answer to a file where an option says so; they run no other program."""
+_OF_REQUESTS = tuple(
+    map(Capability, ("data.untrusted", "fs.read", "fs.write", "fs.write.protected", "net.connect"))
+)
+_PROGRAM = re.compile(r"[^\s:*]+")
 
 _SHOWING = frozenset({("command", "-V"), ("command", "-v")})
 """Beginnings of commands that only show the program of a name."""
@@ -33,5 +35,13 @@ def commands(pattern: str, *, is_prefix: bool = False) -> Capability:
     words = tuple(itertools.takewhile(lambda word: "*" not in word, words))
     if words[:2] in _SHOWING:
         return EXEC
+    if words[0] in _REQUESTS:
+        return EXEC
     runs_others = words[0] in _RUN_BY_OPTION or ShellRule(run=words, positional="any").is_open_launcher
     return UNLISTED if is_open and runs_others else EXEC
+
+
+def besides(pattern: str, *, is_prefix: bool = False) -> tuple[Capability, ...]:
+    """The capabilities of the matching commands beside the running of programs: of a request to any host."""
+    program = _PROGRAM.match(pattern.strip()) if is_prefix or "*" in pattern else None
+    return _OF_REQUESTS if program and program[0] in _REQUESTS else ()

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from llmdo.graph.described import Server
     from llmdo.graph.toolset import Toolset
     from llmdo.policy.vocabulary import Decision
-    from llmdo.reach.flows import FlowRow
+    from llmdo.reach.flows import Entrance, FlowRow, UnaskedEnd
     from llmdo.reach.shapes import Shape
 
 SERVER = "mcp.call"
@@ -74,8 +74,6 @@ _FROM_A_FORGE = re.compile(
 _NUMBERED = re.compile(r" \(\d+\)$")
 _EVENT = "on."
 """The beginning of a toolset that is an event of a workflow."""
-_CALLED = "on.workflow_call"
-"""The event by which an unknown caller hands over text, perhaps that of strangers."""
 UNKNOWN = re.compile(r"x\..+\.any")
 """The capability of a tool of which nothing is known."""
 
@@ -109,9 +107,9 @@ class Flow(NamedTuple):
     way: WayOut
     guess: Guess | None
     """What is not known: that the source brings a stranger's words, that what it reads is private, or that it sends."""
-    sources: int
+    sources: tuple[Entrance, ...]
     """The tools that bring a stranger's words."""
-    ends: int
+    ends: tuple[UnaskedEnd, ...]
     """The tools by which something gets out."""
 
 
@@ -181,8 +179,9 @@ def gravest_flows(project: Foreign) -> dict[str, Flow]:
             if flow := flow_of(entry):
                 # An edit at the source leaves those of other levels as well.
                 alike = [other for sure, each in asked if sure == guess and (other := each(entry))]
-                sources = max(other.sources for other in alike)
-                gravest[entry.name] = Flow(flow.row, WayOut(flow.rank), guess, sources, flow.ends)
+                sources = tuple(dict.fromkeys(source for other in alike for source in other.sources))
+                ends = tuple(dict.fromkeys(end for other in alike for end in other.ends))
+                gravest[entry.name] = Flow(flow.row, WayOut(flow.rank), guess, sources, ends)
                 break
     return gravest
 
@@ -248,8 +247,7 @@ class _Tools:
         elif decision != "allowed" or _plain(shape.toolset) in self._events:
             own = _ASKED
         else:
-            is_start = shape.toolset.startswith(_EVENT) and shape.toolset != _CALLED
-            own = _STARTS if is_start else _SENT
+            own = _STARTS if shape.toolset.startswith(_EVENT) else _SENT
             own = _FETCHED if _connects(shape) or shape.toolset in self._browsers else own
         return own in levels and self._is_in(runs_in, shape)
 

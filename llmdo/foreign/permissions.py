@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Literal
 
 from llmdo.base.parts import items
 from llmdo.base.values import dataclass
-from llmdo.foreign.commands import commands
+from llmdo.foreign.commands import besides, commands
 from llmdo.policy.authority import STRICTNESS, Capability
 from llmdo.policy.shell.rules import UNLISTED
 from llmdo.syntax.document import Place
@@ -129,6 +129,20 @@ def part(capability: Capability, pattern: str) -> Capability:
     return Capability(capability.name.removesuffix(".protected"), scope) if scope else capability
 
 
+def parted(
+    capabilities: tuple[Capability, ...],
+    pattern: str,
+    part: Callable[[Capability, str], Capability] = part,
+    *,
+    is_prefix: bool = False,
+) -> tuple[Capability, ...]:
+    """The part of each capability for a pattern, and what its commands do besides."""
+    parts = tuple(part(each, pattern) for each in capabilities)
+    if UNLISTED not in capabilities or UNLISTED in parts:
+        return parts
+    return tuple(dict.fromkeys((*parts, *besides(pattern, is_prefix=is_prefix))))
+
+
 CONNECTS = Capability("net.connect")
 _HOST = re.compile(
     r"\s*(?:domain:)?(?:https?://)?(?:\*\.)?(?P<host>[A-Za-z0-9][\w-]*(?:\.[\w-]+)+)(?::\d+)?(?:/.*)?\s*",
@@ -157,6 +171,8 @@ class RuleTable:
     """Whether a rule that covers a tool is about all of its calls."""
     part: Callable[[Capability, str], Capability] = part
     """The part of a capability for a pattern."""
+    is_prefix: bool = False
+    """Whether a pattern of commands is their beginning even if it does not say so."""
 
     def rule(self, text: object, decision: Decision, at: Place) -> PermissionRule | None:
         """The rule that a text is, or None."""
@@ -195,8 +211,10 @@ class RuleTable:
             if not is_milder or self.whole(rule, tool):
                 continue
             if ruling.rule is None or self.decided((ruling.rule, rule)) is rule:
-                part = tuple(self.part(capability, rule.pattern or "") for capability in ruling.capabilities)
-                yield PermissionRuling(part, rule.decision, rule)
+                capabilities = parted(
+                    ruling.capabilities, rule.pattern or "", self.part, is_prefix=self.is_prefix
+                )
+                yield PermissionRuling(capabilities, rule.decision, rule)
 
     def rulings(
         self,

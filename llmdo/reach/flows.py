@@ -89,14 +89,23 @@ class Unasked:
 
 
 class UnaskedFlow(NamedTuple):
-    """The gravest flow below an entry, and the number of its alternatives."""
+    """The gravest flow below an entry, and its alternatives."""
 
     row: FlowRow
     rank: int
-    sources: int
+    sources: tuple[Entrance, ...]
     """The tools that bring a stranger's words."""
-    ends: int
+    ends: tuple[UnaskedEnd, ...]
     """The tools with one of the effects."""
+
+
+class UnaskedEnd(NamedTuple):
+    """A tool of a worker with an effect that was asked for."""
+
+    rank: int
+    worker: str
+    toolset: str
+    tool: str
 
 
 @dataclass(slots=True)
@@ -451,8 +460,12 @@ class _OpenSpread(Spread):
         return UnaskedFlow(
             self._row(name, call, strangers[0], private[0]),
             rank,
-            len(set(strangers)),
-            len({(each, other.toolset, other.shape.tool) for _, each, other in ends}),
+            tuple(dict.fromkeys(strangers)),
+            tuple(
+                dict.fromkeys(
+                    UnaskedEnd(each, worker, other.toolset, other.shape.tool) for each, worker, other in ends
+                )
+            ),
         )
 
 

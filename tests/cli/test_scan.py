@@ -79,7 +79,8 @@ def test_json_has_both_legs_of_a_flow_and_the_line_of_each_step(project: Path) -
         "private": [("triage", None, None), ("Read", triage, 4)],
         "path": [("triage", None, None), ("releaser", triage, 4), ("Bash", releaser, 4)],
     }
-    assert leak["hint"] == f"take `Bash` out of `tools` ({releaser}:4:8); it then runs no commands"
+    edit = f"write `tools: Read, WebFetch`, without `Agent(releaser)` ({triage}:4:24)"
+    assert leak["hint"] == f"{edit}; it then calls no other agent"
 
 
 def test_what_a_person_is_asked_about_is_no_flow(project: Path) -> None:
@@ -102,13 +103,14 @@ def test_a_finding_stands_among_the_first_lines(project: Path) -> None:
 def test_each_leg_of_a_flow_stands_with_its_place_and_one_edit(project: Path) -> None:
     lines = [line.strip() for line in scan(project).stdout.splitlines()]
     start = lines.index("1. `triage` can send private data on a stranger's word, by any command")
-    assert lines[start + 1 : start + 6] == [
+    assert lines[start + 1 : start + 5] == [
         "a stranger's words: `triage > WebFetch` (.claude/agents/triage.md:4:14)",
         "private data: `triage > Read` (.claude/agents/triage.md:4:8)",
         "any command: `triage > releaser > Bash` (.claude/agents/releaser.md:4:8)",
         "LDO552, without a question, at .claude/agents/triage.md:2:1",
-        "hint: take `Bash` out of `tools` (.claude/agents/releaser.md:4:8); it then runs no commands",
     ]
+    edit = "write `tools: Read, WebFetch`, without `Agent(releaser)` (.claude/agents/triage.md:4:24)"
+    assert " ".join(lines[start + 5 : start + 7]) == f"hint: {edit}; it then calls no other agent"
 
 
 def test_whoever_may_run_any_command_has_a_place(project: Path) -> None:

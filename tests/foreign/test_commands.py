@@ -8,7 +8,7 @@ import pytest
 
 from llmdo import foreign
 from llmdo.foreign import findings
-from llmdo.foreign.commands import commands
+from llmdo.foreign.commands import besides, commands
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -23,10 +23,30 @@ def test_a_pattern_that_lets_a_program_run_anything_is_the_whole_shell(pattern: 
 
 @pytest.mark.parametrize(
     "pattern",
-    ["git log:*", "ls *", "python3 build.py", "npm run test:*", "jq *", "bash", "command -v:*"],
+    [
+        "git log:*",
+        "ls *",
+        "python3 build.py",
+        "npm run test:*",
+        "jq *",
+        "bash",
+        "command -v:*",
+        "curl -s:*",
+        "wget *",
+    ],
 )
 def test_other_patterns_are_part_of_it(pattern: str) -> None:
     assert str(commands(pattern)) == "proc.exec"
+
+
+@pytest.mark.parametrize("pattern", ["curl:*", "curl -s *", "wget *", "curl https://example.com/*"])
+def test_a_command_that_sends_a_request_is_one_to_any_host_and_writes_files(pattern: str) -> None:
+    assert {"net.connect", "fs.write", "data.untrusted"} <= set(map(str, besides(pattern)))
+
+
+@pytest.mark.parametrize("pattern", ["curl https://example.com/health", "git log:*", "ncat *"])
+def test_a_whole_command_and_another_program_send_no_request_of_the_models_choice(pattern: str) -> None:
+    assert besides(pattern) == ()
 
 
 def test_where_anything_may_follow_an_interpreter_alone_is_enough() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
@@ -30,6 +31,10 @@ COPILOT = ".agent.md"
 """The ending of GitHub Copilot's agents, which are in `agents` as well; not in a folder of Claude Code."""
 MAX_DEPTH = 10  # five calls, each over the worker that stands for every agent
 
+_SAMPLE = re.compile(
+    r"(?:.+/)?(?:archived?|examples?|fixtures?|samples?|templates?|testdata|tests?)/(?:.+/)?agents/"
+)
+"""Agents in a folder of things to copy, or of things to test with."""
 IDENTIFYING = frozenset({"description", "name", "tools"})
 """Keys of which a plugin's agent has one."""
 DISTINCTIVE = frozenset({"color", "model", "name", "tools"})
@@ -118,7 +123,14 @@ def _agent_files(files: Files, paths: Sequence[str], plugins: Iterable[ClaudePlu
     names = {plugin.root: plugin.name for plugin in plugins}
     agents: list[_AgentFile] = []
     others: dict[str, Diagnostic] = {}
-    for path in sorted({*paths, *prefixes}):
+    samples = [path for path in paths if path not in prefixes and _SAMPLE.match(path)]
+    if samples:
+        folder = above_own(samples[0]) or samples[0].partition("/agents/")[0]
+        message = f"nobody starts Claude Code in `{folder}`, so its agents were not read ({len(samples)} such files)"
+        files.problems.append(
+            finding("LDO154", Location(samples[0]), message, hint="give that folder to read them")
+        )
+    for path in sorted({*paths, *prefixes} - {*samples}):
         own = f"/{OWN}" in f"/{path}" and not path.startswith(IN_PLUGINS)
         if ("/.claude/worktrees/" in f"/{path}") or (path.endswith(COPILOT) and not own):
             continue

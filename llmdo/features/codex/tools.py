@@ -14,7 +14,7 @@ from llmdo.base.values import dataclass, replace
 from llmdo.features.codex.settings import approvals_of, sandbox_of
 from llmdo.features.codex.table import TABLE
 from llmdo.foreign import servers as mcp
-from llmdo.foreign.commands import commands
+from llmdo.foreign.commands import besides, commands
 from llmdo.foreign.lines import EDITS
 from llmdo.foreign.team import MAX_NAME, Grant
 from llmdo.policy.authority import Capability
@@ -40,7 +40,7 @@ _ALLOW = "allow"
 class AllowedCommands:
     """The commands that a rule allows."""
 
-    capability: Capability
+    capabilities: tuple[Capability, ...]
     at: Place
 
 
@@ -64,7 +64,9 @@ def allowed_commands(files: Files, source: Source) -> Iterator[AllowedCommands]:
         words = _words(arguments.get("pattern", call.args[0] if call.args else None))
         patterns = [" ".join(each) for each in islice(product(*words), MAX_COMMANDS)] if words else [""]
         raised = {commands(pattern, is_prefix=True) for pattern in patterns}
-        yield AllowedCommands(UNLISTED if UNLISTED in raised or not words else raised.pop(), at)
+        raised.update(each for pattern in patterns for each in besides(pattern, is_prefix=True))
+        is_any = UNLISTED in raised or not words
+        yield AllowedCommands((UNLISTED,) if is_any else tuple(sorted(raised, key=str)), at)
 
 
 def _calls(source: Source) -> list[ast.Call] | None:
@@ -163,7 +165,7 @@ class CodexTools:
         for rule in self.rules:
             origin = rule.at.document.source.path
             grant = self._grant("unsandboxed shell, by a rule", "allowed", origin, rule.at)
-            yield replace(grant, capabilities=(rule.capability,), is_open=rule.capability == UNLISTED)
+            yield replace(grant, capabilities=rule.capabilities, is_open=UNLISTED in rule.capabilities)
 
     def _edits(self, sandbox: Sandbox, approvals: CodexApprovals) -> Iterator[Grant]:
         origin = f"sandbox {sandbox.name}, approval_policy {approvals.name}"

@@ -96,6 +96,7 @@ RULES = RuleTable(
     text=form(r"[\w*.:-]+"),
     names=lambda rule, tool: fnmatchcase(tool, rule.tool),  # of a server all together: `mcp_SERVER_*`
     part=_part,
+    is_prefix=True,
 )
 ORIGIN = "Gemini CLI, where no rule says anything"
 

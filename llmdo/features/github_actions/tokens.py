@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from llmdo.base.parts import table, text
 from llmdo.features.github_actions.workflow import WRITABLE, TokenPermissions, written
-from llmdo.foreign.commands import commands
+from llmdo.foreign.commands import besides, commands
 from llmdo.foreign.lines import READS_GITHUB
 from llmdo.foreign.team import Grant
 from llmdo.policy.authority import Capability
@@ -160,6 +160,12 @@ def by_command(
         return
     words = [word for word in re.sub(r"(?::\*|\*)\s*$", "", pattern).split() if not word.startswith("-")]
     capabilities = _of_command(words, token)
+    if requests := besides(pattern, is_prefix=not pattern.strip()):
+        capabilities = (
+            *capabilities,
+            "env.read",
+            *map(str, requests),
+        )  # of its own process a program sends any file
     if capabilities:
         yield granted(tool, tool, capabilities, at, decision, is_open="proc.exec" in capabilities)
 

@@ -94,10 +94,12 @@ class Trigger:
 
     @property
     def untrusted(self) -> Iterator[tuple[str, Place]]:
-        """The events with a stranger's text; an unknown caller of a workflow may pass such text on."""
+        """The events with a stranger's text.
+
+        A call is none: callers in the repository are read as such, and another one is a person's own choice.
+        """
         for name, place in self.events.items():
-            is_strange = name == CALLED or (name in WRITTEN_BY_STRANGERS and name not in self.by_members)
-            if name in self.starters and is_strange:
+            if name in self.starters and name in WRITTEN_BY_STRANGERS and name not in self.by_members:
                 yield name, place
 
 
@@ -118,7 +120,7 @@ def trigger_of(document: Document) -> Trigger:
 
 def _starter(name: str, event: object) -> Starter:
     """The people who may cause an event of a workflow."""
-    if name == "schedule":
+    if name in ("schedule", CALLED):
         return "the owner"
     if name == AFTER_A_RUN:
         return "perhaps anyone"

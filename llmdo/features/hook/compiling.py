@@ -13,7 +13,7 @@ from llmdo.base.values import replace
 from llmdo.features.hook import packed
 from llmdo.features.hook.packed import Tables
 from llmdo.foreign.building import EVENTS, EVERYONE
-from llmdo.foreign.commands import commands
+from llmdo.foreign.commands import besides, commands
 from llmdo.foreign.known import formats, table_of
 from llmdo.policy.authority import MANIFEST, Capability, decide
 from llmdo.policy.composition import NO_LAYER, Base, Layer, authority_of
@@ -162,7 +162,9 @@ def _listed(main: Worker) -> tuple[tuple[str, ...], ...]:
     patterns = [
         match["pattern"]
         for text in main.permissions.get("allow", ())
-        if (match := _COMMAND.fullmatch(text)) and commands(match["pattern"]) == EXEC
+        if (match := _COMMAND.fullmatch(text))
+        and commands(match["pattern"]) == EXEC
+        and not besides(match["pattern"])
     ]
     return tuple(sorted({tuple(_REST.sub("", each).split()) for each in patterns if _REST.search(each)}))
 

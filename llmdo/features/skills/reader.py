@@ -14,7 +14,7 @@ from llmdo.features.skills.table import HARMLESS, SAME, TABLE
 from llmdo.foreign import reading, scripts, servers
 from llmdo.foreign.events import is_script, script_abilities
 from llmdo.foreign.files import Files
-from llmdo.foreign.permissions import part
+from llmdo.foreign.permissions import parted
 from llmdo.foreign.team import MAX_NAME, Agent, Team, capability_of
 from llmdo.graph.described import Server
 from llmdo.policy.shell.rules import UNLISTED
@@ -165,7 +165,7 @@ def _line(tool: str) -> Line:
 def _grant(line: Line, pattern: str | None, at: Place) -> Grant:
     """The tool, or the part of it in parentheses."""
     whole = pattern is None or pattern.strip() in ("", "*", ":*", "**")
-    raised = line.raised if whole else tuple(part(each, pattern or "") for each in line.raised)
+    raised = line.raised if whole else parted(line.raised, pattern or "")
     return line.grant(at, _HEEDED, toolset=ALLOWED, capabilities=raised)
 
 

@@ -1,0 +1,111 @@
+"""The hint of a flow ends it: what the edit takes away is taken away, and the flow is gone, or has a milder end."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+import pytest
+
+from llmdo import foreign
+from llmdo.base.values import replace
+from llmdo.foreign import advice, findings
+from llmdo.foreign.building import named
+from llmdo.foreign.flows import gravest_flows
+from tests.checks.test_cases import copied
+from tests.foreign.test_cases import ALL, format_of
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from llmdo.foreign import Foreign
+    from llmdo.foreign.advice import FlowEdit
+    from llmdo.foreign.team import Agent
+
+FLOWING = [
+    case for case in ALL if re.search(r"LDO55[25]\]", (case / "expect.txt").read_text(encoding="utf-8"))
+]
+_NUMBERED = re.compile(r" \(\d+\)$")
+_WITHOUT = re.compile(
+    r"write `(?P<line>tools: [^`]+)`, without `[^`]+` \((?P<path>[^:]+):(?P<number>\d+):\d+\)"
+)
+_OUT = re.compile(
+    r"take `(?P<tool>[^`]+)` out of `tools` \((?P<path>[^:]+):(?P<number>\d+):(?P<column>\d+)\)"
+)
+_LIST = re.compile(r"^ *(?:- |tools: ?)")
+
+
+def without(project: Foreign, edit: FlowEdit) -> Foreign:
+    """The project whose agents lack the tools and the calls that an edit takes away."""
+    names = {id(agent): name for name, agent in named(project.team.agents).items()}
+    gone = {(worker, _NUMBERED.sub("", toolset), tool) for worker, toolset, tool in edit.takes}
+
+    def edited(agent: Agent) -> Agent:
+        name = names[id(agent)]
+        left = tuple(each for each in agent.grants if (name, each.toolset, each.tool) not in gone)
+        if name != edit.caller:
+            return replace(agent, grants=left)
+        calls = tuple(call for call in agent.calls if edit.callee and call.name != edit.callee)
+        return replace(agent, grants=left, calls=calls, everyone=agent.everyone if edit.callee else None)
+
+    team = replace(project.team, agents=tuple(map(edited, project.team.agents)))
+    after = foreign.foreign_of(project.root, team, project.teams)
+    return replace(after, is_public=project.is_public)
+
+
+@pytest.mark.parametrize("case", FLOWING, ids=lambda case: f"{case.parent.name}/{case.name}")
+def test_what_a_hint_takes_away_ends_the_flow(case: Path, tmp_path: Path) -> None:
+    copied(case, tmp_path / "project")
+    project = foreign.read(format_of(case), tmp_path / "project")
+    for name, flow in gravest_flows(project).items():
+        edit = advice.edit(project, flow)
+        if edit is None:
+            continue
+        after = gravest_flows(without(project, edit)).get(name)
+        is_milder = (
+            after is None or (after.guess is not None) > (flow.guess is not None) or after.way > flow.way
+        )
+        assert is_milder, edit.text
+
+
+def applied(root: Path, hint: str) -> bool:
+    """Whether an edit of a list of tools was made in its file: of one line, or of an item of it."""
+    part = hint.partition("; the same with")[0]
+    if "; the same with" in hint:
+        return False
+    if edit := _WITHOUT.match(part):
+        file = root / edit["path"]
+        lines = file.read_text(encoding="utf-8").split("\n")
+        if not _LIST.match(lines[int(edit["number"]) - 1]) or lines[int(edit["number"]) - 1].startswith(" "):
+            return False
+        lines[int(edit["number"]) - 1] = edit["line"]
+    elif edit := _OUT.match(part):
+        file = root / edit["path"]
+        lines = file.read_text(encoding="utf-8").split("\n")
+        line, column = lines[int(edit["number"]) - 1], int(edit["column"]) - 1
+        if not _LIST.match(line) or not line[column:].startswith(edit["tool"]):
+            return False
+        rest = re.sub(r"^(tools:) *, *", r"\1 ", line[:column] + line[column + len(edit["tool"]) :])
+        lines[int(edit["number"]) - 1] = re.sub(r", *(?=,|$|\])", "", rest) if "- " not in line else ""
+    else:
+        return False
+    file.write_text("\n".join(lines), encoding="utf-8")
+    return True
+
+
+@pytest.mark.parametrize("case", FLOWING, ids=lambda case: f"{case.parent.name}/{case.name}")
+def test_an_edit_of_a_list_of_tools_ends_the_flow_in_the_files(case: Path, tmp_path: Path) -> None:
+    root = tmp_path / "project"
+    copied(case, root)
+    form = format_of(case)
+    before = foreign.read(form, root)
+    for each in findings.check(before):
+        if each.code not in ("LDO552", "LDO555") or not each.hint:
+            continue
+        copied(case, tmp_path / f"edited {each.at.path.replace('/', ' ')} {each.subject}".replace("/", " "))
+        edited = tmp_path / f"edited {each.at.path.replace('/', ' ')} {each.subject}".replace("/", " ")
+        if applied(edited, each.hint):
+            flow, name = gravest_flows(before)[each.subject or ""], each.subject or ""
+            after = gravest_flows(foreign.read(form, edited)).get(name)
+            is_milder = after is None or after.guess != flow.guess or after.way > flow.way
+            assert is_milder, each.hint
