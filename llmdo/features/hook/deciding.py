@@ -173,6 +173,7 @@ class _PossibleCall:
 
     def record(self, answer: HookAnswer) -> dict[str, object]:
         """The record of the decision for an audit."""
+        is_asked = answer.decision == "needs_approval" and (self.client.CAN_ASK or answer.is_left)
         return {
             "kind": "decided",
             "path": self.path,
@@ -182,7 +183,7 @@ class _PossibleCall:
             "capabilities": sorted(map(str, self.raised)),
             "decision": answer.decision,
             "allowed": answer.decision == "allowed",
-            "by": "client" if answer.decision == "needs_approval" else "rules",
+            "by": "client" if is_asked else "rules",
             "left": answer.is_left,
             "reasons": [answer.reason] if answer.reason else [],
             "labels": sorted(map(str, self.carried)),

@@ -7,7 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from llmdo.render.audit import word_of
 from tests.features.hook.sessions import Session, relock
+from tests.support import commands
 
 MANIFEST = """\
 schema = 1
@@ -106,3 +108,13 @@ def test_what_it_cannot_ask_about_is_denied(session: Session) -> None:
     own = json.loads(text)["hookSpecificOutput"]
     assert (code, own["permissionDecision"]) == (0, "deny")
     assert "hooks of Codex cannot" in own["permissionDecisionReason"]
+
+
+def test_what_a_person_cannot_be_asked_about_is_recorded_as_denied(session: Session) -> None:
+    session.call("apply_patch", command=patch("docs/a.txt"))
+    (record,) = map(json.loads, session.journal.read_text().splitlines())
+    assert (record["decision"], word_of(record)) == ("needs_approval", "denied")
+    environ = {"HOME": str(session.home), "CODEX_HOME": ""}
+    suggested = commands.llmdo(session.root, "suggest", "--from-sessions", environ=environ)
+    assert "1 call in Codex that failed, were refused or did not end left out" in suggested.stderr
+    assert "fs.write" not in suggested.stdout
