@@ -28,5 +28,6 @@ def __getattr__(name: str) -> object:
         name="hook",
         commands={"hook": "llmdo.features.hook.cli"},
         sessions="llmdo.features.hook.kept",
+        views=("llmdo.features.hook.view",),
         pages=("hook.md",),
     )
