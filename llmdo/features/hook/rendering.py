@@ -25,7 +25,7 @@ def as_text(sessions: Iterable[SessionSummary]) -> Iterator[str]:
         began = f"{datetime.fromtimestamp(each.began, UTC):%Y-%m-%d %H:%M:%S}Z"
         counts = f"{each.allowed:,} allowed, {each.asked:,} asked, {each.denied:,} denied"
         chain = "the chain holds" if each.chain == "holds" else "the chain is broken"
-        yield shown(f"{each.name}  {began}  {counts}, {chain}{', being written' if each.is_open else ''}")
+        yield f"{each.name}  {began}  {counts}, {chain}{', being written' if each.is_open else ''}"
         yield f"    {joined([excerpt(agent) for agent in each.agents], ', ') or 'no calls'}"
         if each.faults:
             yield f"    {joined([shown(fault) for fault in each.faults])}"

@@ -226,6 +226,7 @@ HOSTILE = {
     "a line of 64 MiB with more": b"[" * MOST_BYTES + b"\n" + forged(decided()),
     "blank lines": b"\n" * 3_000_000,
     "invalid": b"{]\n",
+    "a record of 2 MiB": forged(decided(arguments={"a": "x" * 2**21})),
     "binary": bytes(range(256)) * 40,
     "nothing": b"\0" * 5000 + b"\n",
     "escapes": b"\x1b]0;title\x07\x1b[2J\n",
@@ -276,7 +277,7 @@ def test_what_strangers_wrote_steers_no_terminal(session: Session, text: str) ->
 
 def test_a_number_that_no_clock_has_is_a_time(session: Session) -> None:
     path = keep(session, "22222222-bbbb", forged(decided(time="yesterday")))
-    os.utime(path, ns=(2**62, 2**62))
+    os.utime(path, (10**12, 10**12))
     keep(session, "33333333-cccc", forged(decided(time="9999-12-31T23:59:59-23:59")))
     keep(session, "44444444-dddd", forged(decided(time="0001-01-01T00:00:00+00:00")))
     assert len(sessions(session)) == 3
@@ -328,6 +329,10 @@ def test_a_folder_that_others_can_write_to_or_that_is_a_link_is_not_read(session
     folder.rename(folder.with_name("elsewhere"))
     folder.symlink_to(folder.with_name("elsewhere"))
     assert "is no folder that only you" in llmdo(session, "hook", "sessions").stderr
+    folder.unlink()
+    folder.touch(0o600)
+    done = llmdo(session, "hook", "sessions")
+    assert (done.returncode, "is no folder that only you" in done.stderr) == (0, True)
 
 
 @pytest.mark.parametrize("stated", [".", "", "/x\0y", "{root}/..", "{root}/.claude"])
@@ -343,6 +348,18 @@ def test_a_project_by_the_way_of_a_link_is_the_same_one(session: Session, tmp_pa
     (tmp_path / "link").symlink_to(session.root)
     another(session, "2-linked", tmp_path / "link")
     assert [each["session"] for each in sessions(session)] == ["claude-2-linked"]
+
+
+def test_a_file_beside_the_state_of_a_session_need_not_be_its_journal(session: Session) -> None:
+    worked(session)
+    state = session.journal.with_suffix(".json").read_bytes()
+    hidden = keep(session, "a.b", forged(decided()))
+    for name in ("other-1", "claude-a.b"):
+        session.journal.with_name(f"{name}.jsonl").write_bytes(forged(decided()))
+        session.journal.with_name(f"{name}.json").write_bytes(state)
+    assert {each["session"] for each in sessions(session)} == {NAME, hidden.stem}
+    notes = llmdo(session, "hook", "sessions").stderr
+    assert notes.count("it is no session of a client that llmdo knows") == 2
 
 
 def test_files_that_are_none_of_ours_are_named_up_to_a_number(session: Session) -> None:
