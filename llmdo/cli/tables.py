@@ -214,6 +214,7 @@ COMMANDS: Mapping[str, Mapping[str, tuple[str, ...] | None]] = {
     "hook answer": {"--locked": None},
     "hook install": {"--locked": None, "--yes": None, "--project": ()},
     "hook doctor": {"--project": ()},
+    "hook sessions": {"--limit": (), "--format": ("text", "json"), "--project": ()},
     "batch start": {
         "--inputs": (),
         "--key": (),

@@ -22,6 +22,13 @@ START = "0" * 64
 _ADDED = frozenset({"n", "prev", "hash"})
 """The keys that a chain adds to a record."""
 
+_MOST_NESTED = 200
+"""Levels of a record: what can be read must not be too deep to be written once more."""
+_MOST_FAULTS = 1000
+"""Of a file of blank lines each would be one."""
+_BEYOND = 2**53
+"""Of the numbers of records, which every reader of JSON knows exactly."""
+
 _ENCODER = json.JSONEncoder(separators=(",", ":"))
 
 
@@ -59,6 +66,10 @@ class Audit:
     """The last entry of the journal checked against its chain, if any."""
     redacted: int = 0
     """The number of redacted entries: the chain holds, but cannot vouch for their content."""
+    is_session: bool = field(default=False, metadata=in_json("session", sparse=True))
+    """Whether it is that of a session of another tool, of which no record is the last."""
+    is_open: bool = field(default=False, metadata=in_json("unfinished", sparse=True))
+    """Whether it ends within a record, which is still being written unless a kill left it."""
     faults: tuple[Fault, ...]
     """The breaks of the chain."""
     records: tuple[Mapping[str, object], ...]
@@ -85,28 +96,46 @@ def chained(record: Mapping[str, object], last: Link) -> tuple[str, Link]:
     return f'{text[:-1]},"hash":"{head}"}}', Link(number, head)
 
 
-def read(lines: Iterable[str], head: str | None = None) -> Audit:
+def read(lines: Iterable[str], head: str | None = None, *, is_open: bool = False) -> Audit:
     """The audit with these lines, without line ends; `head` is the expected last hash.
 
-    Its end is part of the chain: a killed run and one with its last records cut off look alike.
+    The end of a run is part of its chain: a killed run and one with its last records cut off look alike. If the file
+    `is_open`, its last line has no end, and may be a part of a record.
     """
     records: list[Mapping[str, object]] = []
     faults: list[Fault] = []
-    last, number = Link(), 0
+    last, number, hidden, is_part = Link(), 0, 0, False
     for number, line in enumerate(lines, 1):
         record = record_in(line)
-        if record is None:
-            faults.append(Fault(number, "this is not a record"))
-            continue
-        faults += [Fault(number, message) for message in _breaks(record, line, last)]
-        records.append(record)
-        last = Link(record["n"], record["hash"])
-    if not records or records[-1].get("kind") != "run_finished":
+        is_part = record is None
+        breaks = ["this is not a record"] if record is None else _breaks(record, line, last)
+        new = [Fault(number, message) for message in breaks]
+        hidden += len(new) if len(faults) >= _MOST_FAULTS else 0
+        faults += new if len(faults) < _MOST_FAULTS else ()
+        if record is not None:
+            records.append(record)
+            last = Link(record["n"], record["hash"])
+    is_open &= is_part
+    if is_open and hidden:
+        hidden -= 1
+    elif is_open:
+        faults.pop()
+    if hidden:
+        faults.append(Fault(0, f"{hidden:,} more faults"))
+    is_session = bool(records) and _is_of_session(records[0])
+    if not is_session and (not records or records[-1].get("kind") != "run_finished"):
         message = "the end is missing: the run was killed or still goes on, or the end was cut off"
         faults.append(Fault(number, message, is_end=True))
     if head is not None and head != last.head:
         faults.append(Fault(number, f"the head is {last.head}, not the one that was noted"))
-    return Audit(records=tuple(records), last=last, faults=tuple(faults))
+    return Audit(
+        records=tuple(records), last=last, is_session=is_session, is_open=is_open, faults=tuple(faults)
+    )
+
+
+def _is_of_session(first: Mapping[str, object]) -> bool:
+    """Whether an audit that begins so is that of a session, which says of calls whether they were left to a client."""
+    return first.get("kind") == "decided" and "left" in first
 
 
 def _breaks(record: Mapping[str, object], line: str, last: Link) -> Iterator[str]:
@@ -121,6 +150,8 @@ def _breaks(record: Mapping[str, object], line: str, last: Link) -> Iterator[str
 
 def record_in(line: str) -> dict[str, Any] | None:
     """The record in a line, if any."""
+    if not line.startswith("{"):
+        return None
     try:
         record = json.loads(line)
     except (ValueError, RecursionError):
@@ -128,9 +159,21 @@ def record_in(line: str) -> dict[str, Any] | None:
     if not isinstance(record, dict) or not record.keys() >= _ADDED:
         return None
     is_whole = (
-        type(record["n"]) is int and isinstance(record["prev"], str) and isinstance(record["hash"], str)
+        type(record["n"]) is int
+        and 0 <= record["n"] < _BEYOND
+        and isinstance(record["prev"], str)
+        and isinstance(record["hash"], str)
+        and (line.count("[") + line.count("{") <= _MOST_NESTED or not _is_deep(record))
     )
     return record if is_whole else None
+
+
+def _is_deep(record: object) -> bool:
+    level: list[Any] = [record]
+    for _ in range(_MOST_NESTED):
+        inner = [each.values() if isinstance(each, dict) else each for each in level]
+        level = [each for values in inner for each in values if isinstance(each, dict | list)]
+    return bool(level)
 
 
 def _hash(record: Mapping[str, object]) -> str:

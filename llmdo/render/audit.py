@@ -30,11 +30,15 @@ def verdict(audit: Audit) -> Iterator[str]:
     """Whether the chain holds; if not, every fault with its line."""
     if not audit.faults:
         yield f"the chain holds: {len(audit.records)} records, head {audit.last.head}"
+        if audit.is_session:
+            yield "a session has no last record: `--head` tells whether some were cut off at the end"
         if audit.entries:
             later = f", {audit.after} of them after the last record" if audit.after else ""
             yield f"the journal holds: {audit.entries.number} entries{later}"
         if audit.redacted:
             yield f"redacted: {audit.redacted}, which an export took a secret out of"
+    if audit.is_open:
+        yield "the last line is no whole record: it is still being written, or a kill left it"
     for fault in audit.faults:
         yield shown(f"line {fault.line}: {fault.message}" if fault.line else fault.message)
 
@@ -58,7 +62,7 @@ def _lines(record: Mapping[str, object]) -> Iterator[str]:
                 yield f"         new limits: {json.dumps(record['limits'])}"
         case "decided":
             raised = words.get("capabilities") or "nothing"
-            yield f"{at} {_word(record):<7} {words.get('path')} by {words.get('by')}, raises {raised}"
+            yield f"{at} {word_of(record):<7} {words.get('path')} by {words.get('by')}, raises {raised}"
             yield f"         {words.get('tool')} of {words.get('toolset')} {json.dumps(record.get('arguments'))}"
             if record.get("changed") is not None:
                 yield f"         became {json.dumps(record['changed'])}"
@@ -74,7 +78,8 @@ def _lines(record: Mapping[str, object]) -> Iterator[str]:
             yield f"{at} run {words.get('status')}{why}"
 
 
-def _word(record: Mapping[str, object]) -> str:
+def word_of(record: Mapping[str, object]) -> str:
+    """What became of a decided call, in a word: `allowed`, `asks`, `changed` or `denied`."""
     if record.get("by") == "client":
         return "asks"
     if record.get("changed") is not None:

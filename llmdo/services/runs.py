@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 import os
 import re
 import sys
 import time
 from collections import Counter, defaultdict
+from contextlib import suppress
 from datetime import UTC, datetime
 from decimal import Decimal
 from functools import partial
@@ -24,6 +26,7 @@ from llmdo.journal import audit as audits
 from llmdo.journal.eligibility import cancel as call_off
 from llmdo.journal.entries import CANCELLED
 from llmdo.journal.kept_sources import sweep
+from llmdo.journal.naming import Named, match
 from llmdo.journal.opening import batches_of, claimed, read_run, runs_of
 from llmdo.journal.questions import user
 from llmdo.journal.requests import shown_requests
@@ -32,6 +35,7 @@ from llmdo.journal.totals import totals
 from llmdo.journal.tree import full_tree, tree, walk
 from llmdo.services.retention import DAY, retention
 from llmdo.services.root import PROJECT, ROOT, root_folder
+from llmdo.services.sessions import kept_sessions, session_audit
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -43,6 +47,7 @@ if TYPE_CHECKING:
     from llmdo.journal.totals import By, Total
     from llmdo.journal.tree import Node
     from llmdo.services.root import Tell
+    from llmdo.services.sessions import KeptSession
 
 OVER = COMPLETE | {"failed", CANCELLED}
 """The statuses of runs that may be removed: the others could go on."""
@@ -357,15 +362,25 @@ def _calls(journal: JournalStore) -> Iterator[NotableCall]:
 LINES = ".jsonl"
 """The suffix of a file with the lines of an audit, from `--format jsonl`."""
 
+_RUNS_AND_SESSIONS = Named(
+    "run or session",
+    "runs and sessions",
+    "`llmdo runs` and `llmdo hook sessions` list them",
+    "nothing has a journal here",
+)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AuditRequest:
     """The audit to read, and what to verify it against."""
 
     run: str = field(
-        metadata=argument("RUN|FILE", "A run's id, the start or end of one, or `last`; or a copy.")
+        metadata=argument(
+            "RUN|SESSION|FILE", "The id of a run or a session, the start or end of one, or `last`; or a copy."
+        )
     )
-    """A copy is an exported run, or the lines of an audit."""
+    """A session is one of another client, of which `llmdo hook` decided; a copy an exported run, or the lines of an
+    audit. Of runs and sessions the last is what began last."""
     verify: bool = field(default=False, metadata=option("Verify the chain of records."))
     head: str | None = field(
         default=None, metadata=option("Verify that the chain ends with what the run printed.", metavar="HASH")
@@ -390,23 +405,21 @@ class AuditOutcome:
 
 
 def audit(request: AuditRequest) -> AuditOutcome:
-    """The decisions of a run, compared with its journal if that was asked for.
+    """The decisions of a run or a session, compared with its journal if that was asked for.
 
     Raises:
         LlmdoError: There is no such run, or it cannot be read.
     """
     path = Path(request.run)
     if path.suffix == LINES:
-        try:
-            lines = path.read_text("ascii", "replace").splitlines()
-        except OSError as error:
-            raise LlmdoError(f"cannot read `{path}`: {error.strerror}") from error
-        name = path.name.removesuffix(LINES)
-        return AuditOutcome(run=name, lines=tuple(lines), audit=audits.read(lines, request.head))
+        return _audit_in(path, request.head)
     root = Path() if path.suffix == SUFFIX else root_folder(request.project)
+    if path.suffix != SUFFIX and (session := _session(root, request.run)):
+        kept, its = session_audit(session, request.head)
+        return AuditOutcome(run=session.name, lines=kept, audit=its)
     with read_run(root, request.run) as journal:
         run = journal.run
-        lines, faults = [], []
+        lines, faults = list[str](), list[str]()
         try:
             lines.extend(journal.lines())
         except JournalError as error:
@@ -423,3 +436,34 @@ def audit(request: AuditRequest) -> AuditOutcome:
                 redacted=journal.redacted(),
             )
     return AuditOutcome(run=run, lines=tuple(lines), audit=read)
+
+
+def _audit_in(path: Path, head: str | None) -> AuditOutcome:
+    """The audit whose lines a file holds."""
+    try:
+        text = path.read_text("ascii", "replace")
+    except OSError as error:
+        raise LlmdoError(f"cannot read `{path}`: {error.strerror}") from error
+    lines = tuple(text.splitlines())
+    read = audits.read(lines, head, is_open=not text.endswith("\n"))
+    return AuditOutcome(run=path.name.removesuffix(LINES), lines=lines, audit=read)
+
+
+def _session(root: Path, reference: str) -> KeptSession | None:
+    """The session that a reference means among the runs and sessions of the workspace; None if it means a run."""
+    sessions = kept_sessions(root, os.environ)
+    if not sessions:
+        return None
+    runs = runs_of(root)
+    names = runs.names()
+    if reference != "last":
+        return sessions.get(match(reference, [*names, *sessions], _RUNS_AND_SESSIONS))
+    last = [*sessions.values()][-1]
+    return last if not names or _began(runs, runs.find(reference)) <= last.began else None
+
+
+def _began(runs: RunIndex, run: str) -> float:
+    """When a run began; of one whose journal does not say, as if it were now."""
+    with suppress(JournalError), runs.read(run) as journal:
+        return next((entry.at for entry in journal.entries("run")), math.inf)
+    return math.inf

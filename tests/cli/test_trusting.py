@@ -395,6 +395,7 @@ READING = {
     "hook answer": ["hook", "answer", "claude"],
     "hook install": ["hook", "install", "claude", "--yes"],
     "hook doctor": ["hook", "doctor", "claude"],
+    "hook sessions": ["hook", "sessions"],
     "fleet status": ["fleet", "status"],
     "fleet store restored": ["fleet", "store", "restored"],
 }

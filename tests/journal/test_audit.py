@@ -6,6 +6,7 @@ import json
 import os
 import sqlite3
 from contextlib import closing
+from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -407,6 +408,45 @@ def test_an_audit_that_somebody_made_up_is_shown_without_harm(tmp_path: Path) ->
     ]
     audited = audit.read([chained(record, Link())[0] for record in odd])
     assert all(line.isprintable() for line in decisions(audited))
+
+
+def nested(depth: int) -> str:
+    """A record of a chain that is nested that deeply."""
+    text = f'{{"n":1,"arguments":{"[" * depth}{"]" * depth},"prev":"{START}"}}'
+    return f'{text[:-1]},"hash":"{sha256(text.encode()).hexdigest()}"}}'
+
+
+def test_a_record_that_can_be_read_can_be_written_again() -> None:
+    kept = {depth: len(read([nested(depth)]).records) for depth in (100, 250, *range(950, 1010), 100_000)}
+    assert kept.pop(100) == 1
+    assert set(kept.values()) == {0}
+
+
+def test_not_every_line_of_a_huge_file_is_a_fault_of_its_own() -> None:
+    faults = read([""] * 5000).faults
+    assert (len(faults), faults[1000].message) == (1002, "4,000 more faults")
+    assert len(read([""] * 5000, is_open=True).faults) == 1002
+    assert read([f'{{"n":{2**53},"prev":"","hash":""}}']).records == ()
+
+
+def test_the_audit_of_a_session_has_no_end_and_that_of_a_run_has() -> None:
+    session = {"kind": "decided", "left": False}
+    lines = chain(session, session)[:-1]
+    assert (read(lines).faults, read(lines).is_session) == ((), True)
+    assert read(lines[1:]).faults
+    run = chain({"kind": "run_started"}, session)[:-1]
+    assert [fault.is_end for fault in read(run).faults] == [True]
+    assert [fault.is_end for fault in read([]).faults] == [True]
+
+
+def test_half_a_record_is_no_fault_while_it_is_being_written() -> None:
+    session = {"kind": "decided", "left": False}
+    lines = chain(session, session)[:-1]
+    half = [lines[0], lines[1][:20]]
+    assert (read(half, is_open=True).faults, read(half, is_open=True).is_open) == ((), True)
+    assert [fault.line for fault in read(half).faults] == [2]
+    assert read(lines, is_open=True).is_open is False
+    assert [fault.line for fault in read(["x", *half], is_open=True).faults] == [1]
 
 
 def test_the_isolation_in_force_is_reported_first_and_recorded(workspace: Path) -> None:

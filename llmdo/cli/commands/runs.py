@@ -155,7 +155,7 @@ def audit(
         Literal["text", "json", "jsonl"], option("How it is printed; jsonl: the records as they are chained.")
     ] = "text",
 ) -> int:
-    """Show every decision of a run: who let what through, by which rule or answer."""
+    """Show every decision of a run or a session: who let what through, by which rule or answer."""
     from llmdo.render import audit as render
 
     outcome = service.audit(request)

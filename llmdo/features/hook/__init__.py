@@ -5,7 +5,8 @@ form of its events, the meaning of its tools' arguments, its words for an answer
 tables of a project in the person's cache, `compiling` makes them of the project and its lock. `access` narrows the
 table of a tool to one call, `session` is the state of one session, `journal` the chained record of its decisions.
 `install` writes the settings of a client, `doctor` starts it and sees its hooks fire. `usage` gathers the rights that
-recorded sessions used, by `transcripts`, which has a module for each client as well.
+recorded sessions used, by `transcripts`, which has a module for each client as well. `kept` are the sessions of a
+project whose journals are there, `view` shows them in the page.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ def __getattr__(name: str) -> object:
     return Extension(
         name="hook",
         commands={"hook": "llmdo.features.hook.cli"},
-        sessions="llmdo.features.hook.usage",
+        sessions="llmdo.features.hook.kept",
+        views=("llmdo.features.hook.view",),
         pages=("hook.md",),
     )

@@ -11,10 +11,11 @@ import typer.core
 
 from llmdo.base.diagnostic import LlmdoError, did_you_mean
 from llmdo.base.request_fields import argument, option
-from llmdo.cli import requests
+from llmdo.cli import options, requests
 from llmdo.cli.console import FINDINGS, FINE, put, say
 from llmdo.features.hook import quick
 from llmdo.features.hook.clients import NAMES
+from llmdo.features.hook.kept import SessionsRequest  # noqa: TC001  # the annotations are read
 from llmdo.services.root import PROJECT, root_folder
 
 PLACE = 107
@@ -76,6 +77,24 @@ def doctor(client: Annotated[str, CLIENT], project: Annotated[str | None, PROJEC
     return FINE if is_fine else FINDINGS
 
 
+def sessions(
+    request: SessionsRequest,
+    format: Annotated[options.PlainForm, options.OUTCOME] = "text",  # noqa: A002
+) -> int:
+    """List the sessions of the project whose calls were decided, the last one first, for `llmdo audit`."""
+    from llmdo.features.hook import kept
+    from llmdo.features.hook import rendering as render
+
+    listed = kept.listed(request, say)
+    if format == "json":
+        put(render.as_json(listed), end="", as_json=True)
+    elif not listed:
+        say("no call of a session in this project was decided by `llmdo hook`")
+    else:
+        put("\n".join(render.as_text(listed)))
+    return FINE
+
+
 def _is_wanted(question: str) -> bool:
     """Whether a person at a terminal says yes."""
     return sys.stdin.isatty() and sys.stderr.isatty() and typer.confirm(question, err=True)
@@ -105,4 +124,5 @@ def add_to(app: typer.Typer) -> None:
     requests.add(hook, answer)
     requests.add(hook, install)
     requests.add(hook, doctor)
+    requests.add(hook, sessions)
     app.add_typer(hook, name="hook")

@@ -79,6 +79,28 @@ def decided_by(client: Client, event: ClientEvent, tables: Tables, state: Sessio
     return HookDecision(answer=answer, after=after, record=calls[strictest].record(answer))
 
 
+def refusal_record(client: Client, event: ClientEvent, state: SessionState, why: str) -> dict[str, object]:
+    """The record of a call of which nothing could be decided, so that it is denied."""
+    context = state.contexts.get(event.context)
+    agent = event.agent or client.MAIN
+    path = "/".join((*(context.above if context else ()), agent, event.tool))
+    return {
+        "kind": "decided",
+        "path": path,
+        "worker": agent,
+        "toolset": event.server or client.FORMAT,
+        "tool": event.tool,
+        "capabilities": [],
+        "decision": "blocked",
+        "allowed": False,
+        "by": "llmdo",
+        "left": False,
+        "reasons": [f"{why} (path: {path})"],
+        "labels": sorted(state.labels_of(event.context)) if context else [],
+        "arguments": short(event.arguments),
+    }
+
+
 def _strictness(answer: HookAnswer) -> tuple[int, bool]:
     return STRICTNESS[answer.decision], not answer.is_left
 
@@ -173,6 +195,7 @@ class _PossibleCall:
 
     def record(self, answer: HookAnswer) -> dict[str, object]:
         """The record of the decision for an audit."""
+        is_asked = answer.decision == "needs_approval" and (self.client.CAN_ASK or answer.is_left)
         return {
             "kind": "decided",
             "path": self.path,
@@ -182,7 +205,7 @@ class _PossibleCall:
             "capabilities": sorted(map(str, self.raised)),
             "decision": answer.decision,
             "allowed": answer.decision == "allowed",
-            "by": "client" if answer.decision == "needs_approval" else "rules",
+            "by": "client" if is_asked else "rules",
             "left": answer.is_left,
             "reasons": [answer.reason] if answer.reason else [],
             "labels": sorted(map(str, self.carried)),

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from typing import Any
 
 _TAIL = 1024 * 1024  # bytes, of which a record is a small part
+_MOST_RECORD = 256 * 1024  # bytes: of a larger record much is left out
+_MOST_LIST = 100
 _MOST = 200  # characters of an argument: the client's own transcript has all of it
 _MOST_ARGUMENTS = 20
 
@@ -35,7 +37,10 @@ def append(path: str, record: Mapping[str, object]) -> None:
             last = json.loads(whole.rpartition(b"\n")[2])
             number, head = last["n"], last["hash"]
         stamp = {"time": f"{strftime('%Y-%m-%dT%H:%M:%S', gmtime())}.{int(time() % 1 * 1e6):06}+00:00"}
-        text = _text({"n": number + 1, "kind": record["kind"], **stamp, **record, "prev": head})
+        before = {"n": number + 1, "kind": record["kind"], **stamp}
+        text = _text({**before, **record, "prev": head})
+        if len(text) > _MOST_RECORD:
+            text = _text({**before, **_fitting(record), "prev": head})
         line = f'{text[:-1]},"hash":"{sha256(text.encode("ascii")).hexdigest()}"}}\n'
         end = size - len(tail) + len(whole) + 1 if whole else 0
         if end != size:
@@ -50,6 +55,18 @@ def short(arguments: Mapping[str, object]) -> dict[str, object]:
         str(name)[:_MOST]: value if isinstance(value, bool | int | float) or value is None else _cut(value)
         for name, value in [*arguments.items()][:_MOST_ARGUMENTS]
     }
+
+
+def _fitting(record: Mapping[str, object]) -> dict[str, object]:
+    """A record with less in it, that says so: else the next one could not be added after it."""
+    fitting: dict[str, object] = {"cut": True}
+    for name, value in record.items():
+        if isinstance(value, list):
+            more = [f"and {len(value) - _MOST_LIST:,} more"] if len(value) > _MOST_LIST else []
+            fitting[name] = [*map(_cut, value[:_MOST_LIST]), *more]
+        else:
+            fitting[name] = _cut(value) if isinstance(value, str) else value
+    return fitting
 
 
 def _cut(value: object) -> str:

@@ -11,7 +11,7 @@ from llmdo.base.nearest import MANIFEST, nearest
 from llmdo.features.hook import packed
 from llmdo.features.hook.access import UnknownToolError
 from llmdo.features.hook.clients import NAMES
-from llmdo.features.hook.deciding import HookAnswer, decided_by
+from llmdo.features.hook.deciding import HookAnswer, decided_by, refusal_record
 from llmdo.features.hook.events import UnreadableEventError
 from llmdo.features.hook.session import NoSessionError, SessionFile, SessionState, UnknownCallerError
 
@@ -19,8 +19,11 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from llmdo.features.hook.deciding import HookDecision
     from llmdo.features.hook.events import Client, ClientEvent
 
+REFUSALS = (UnreadableEventError, UnknownToolError, UnknownCallerError, NoSessionError)
+"""What denies a call with a sentence of its own."""
 MAX_EVENT = 16 * 1024 * 1024  # bytes
 SECONDS = 20
 """How long an answer may take; the settings let the client wait longer."""
@@ -57,7 +60,7 @@ def _reply(client: Client, environ: Mapping[str, str], *, locked: bool) -> tuple
         event = event_in(client, _event_text())
         is_question = event.kind == "question"
         answer = answer_to(client, event, environ, locked=locked)
-    except (UnreadableEventError, UnknownToolError, UnknownCallerError, NoSessionError) as error:
+    except REFUSALS as error:
         answer = HookAnswer(decision="blocked", reason=f"{error}")
     except _TooSlowError:
         answer = HookAnswer(decision="blocked", reason=f"no decision within {SECONDS} seconds: try again")
@@ -134,24 +137,36 @@ def answer_to(
         if event.kind == "end":
             file.write(state.ended(str(event.agent)))
             return HookAnswer(decision="allowed")
-        tables = packed.load(state.root, client.FORMAT, environ)
-        agent = event.agent or client.MAIN
-        if tables is None or client.STAND_INS.get(agent, agent) not in tables.agents:
-            from llmdo.features.hook.compiling import compiled
-
-            tables = compiled(state.root, client, environ)
-        if tables.fault:
-            raise NoSessionError(tables.fault)
-        if locked and tables.stale:
-            raise NoSessionError(
-                f"`llmdo.lock` is out of date ({tables.stale}): review it, then run `llmdo lock`"
-            )
-        decided = decided_by(client, event, tables, state)
-        file.write(decided.after)
         from llmdo.features.hook.journal import append
 
-        append(f"{file.path.removesuffix('.json')}.jsonl", decided.record)
+        journal = f"{file.path.removesuffix('.json')}.jsonl"
+        try:
+            decided = _decided(client, event, state, environ, locked=locked)
+        except REFUSALS as error:
+            append(journal, refusal_record(client, event, state, str(error)))
+            raise
+        file.write(decided.after)
+        append(journal, decided.record)
     return decided.answer
+
+
+def _decided(
+    client: Client, event: ClientEvent, state: SessionState, environ: Mapping[str, str], *, locked: bool
+) -> HookDecision:
+    """The decision on a call of a session that is known."""
+    tables = packed.load(state.root, client.FORMAT, environ)
+    agent = event.agent or client.MAIN
+    if tables is None or client.STAND_INS.get(agent, agent) not in tables.agents:
+        from llmdo.features.hook.compiling import compiled
+
+        tables = compiled(state.root, client, environ)
+    if tables.fault:
+        raise NoSessionError(tables.fault)
+    if locked and tables.stale:
+        raise NoSessionError(
+            f"`llmdo.lock` is out of date ({tables.stale}): review it, then run `llmdo lock`"
+        )
+    return decided_by(client, event, tables, state)
 
 
 def _begin(file: SessionFile, event: ClientEvent) -> None:

@@ -241,7 +241,7 @@ class SessionFile:
             NoSessionError: There is none, or it is damaged.
         """
         try:
-            descriptor = os.open(self.path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+            descriptor = os.open(self.path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
             with os.fdopen(descriptor, "rb") as file:
                 content = file.read(MAX_STATE + 1)
         except OSError as error:

@@ -7,7 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from llmdo.journal import audit
+from llmdo.render.audit import word_of
 from tests.features.hook.sessions import Session, relock
+from tests.support import commands
 
 MANIFEST = """\
 schema = 1
@@ -106,3 +109,35 @@ def test_what_it_cannot_ask_about_is_denied(session: Session) -> None:
     own = json.loads(text)["hookSpecificOutput"]
     assert (code, own["permissionDecision"]) == (0, "deny")
     assert "hooks of Codex cannot" in own["permissionDecisionReason"]
+
+
+def test_what_a_person_cannot_be_asked_about_is_recorded_as_denied(session: Session) -> None:
+    session.call("apply_patch", command=patch("docs/a.txt"))
+    (record,) = map(json.loads, session.journal.read_text().splitlines())
+    assert (record["decision"], word_of(record)) == ("needs_approval", "denied")
+    environ = {"HOME": str(session.home), "CODEX_HOME": ""}
+    suggested = commands.llmdo(session.root, "suggest", "--from-sessions", environ=environ)
+    assert "1 call in Codex that failed, were refused or did not end left out" in suggested.stderr
+    assert "fs.write" not in suggested.stdout
+
+
+def test_a_call_with_very_many_files_does_not_end_a_session(session: Session) -> None:
+    many = "".join(patch(f"{'folder/' * 150}{each}.txt") for each in range(1200))
+    assert session.call("apply_patch", command=many) == "allowed"
+    assert session.call("Bash", command="cat a.txt") == "allowed"
+    read = audit.read(session.journal.read_text().splitlines())
+    assert (read.faults, len(read.records)) == ((), 2)
+    assert (read.records[0]["cut"], read.records[0]["capabilities"][-1]) == (True, "and 1,100 more")
+    environ = {"HOME": str(session.home), "CODEX_HOME": ""}
+    suggested = commands.llmdo(session.root, "suggest", "--from-sessions", environ=environ)
+    assert "1 call in Codex that failed, were refused or did not end left out" in suggested.stderr
+    assert all(len(line) < 2**19 for line in session.journal.read_text().splitlines())
+
+
+def test_a_tool_or_an_agent_with_a_very_long_name_does_not_end_a_session(session: Session) -> None:
+    assert session.call("x" * 2_000_000) == "blocked"
+    assert session.call("Bash", "\u20ac" * 2_000_000, command="cat a.txt") == "blocked"
+    assert session.call("Bash", command="cat a.txt") == "allowed"
+    read = audit.read(session.journal.read_text().splitlines())
+    assert (read.faults, len(read.records)) == ((), 3)
+    assert all(len(line) < 2**19 for line in session.journal.read_text().splitlines())

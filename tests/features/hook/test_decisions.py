@@ -213,3 +213,20 @@ def test_a_client_that_the_workspace_does_not_name_may_do_nothing(tmp_path: Path
     answer = session.answer(session.calling("read_file", file_path="a.txt"))
     assert answer.decision == "blocked"
     assert 'from = ["gemini"]' in answer.reason
+
+
+def test_a_call_that_is_denied_unseen_is_in_the_journal_as_well(session: Session) -> None:
+    session.call("Nonsense", file_path="a.md")
+    session.call("Read", "nobody", file_path="a.md")
+    session.call("Read", file_path=["a.md"])
+    (session.root / "llmdo.toml").write_text("broken")
+    session.call("Read", file_path="a.md")
+    read = audit.read(session.journal.read_text().splitlines())
+    assert read.faults == ()
+    assert [(each["path"], each["decision"], each["allowed"]) for each in read.records] == [
+        ("main-session/Nonsense", "blocked", False),
+        ("nobody/Read", "blocked", False),
+        ("main-session/Read", "blocked", False),
+        ("main-session/Read", "blocked", False),
+    ]
+    assert read.records[1]["reasons"] == ["no agent was seen to start `nobody` (path: nobody/Read)"]

@@ -73,7 +73,8 @@ def recording(records: Iterable[Mapping[str, object]], name: str, root: str) -> 
             arguments=mapping(record.get("arguments")),
         )
         calls.append(RecordedCall(key=key, event=event, raised=raised))
-        if record.get("decision") != "blocked":
+        is_let = record.get("decision") == "allowed" or record.get("by") == "client"
+        if is_let and not record.get("cut"):
             done.add(key)
     return Transcript(
         client=client,
