@@ -72,7 +72,7 @@ def notes(root: Path) -> list[str]:
 def test_a_killed_run_goes_on_when_its_open_call_is_decided_on(llmdo: Llmdo, noting: Path) -> None:
     run = die(noting)
     listed = llmdo("runs", cwd=noting)
-    assert re.fullmatch(rf"{run}  stopped  \S+ \S+  main\s+1 request\n", listed.out)
+    assert re.fullmatch(rf"{run}  stopped  \S+ \S+  main\s+1 request  note:text:hello\n", listed.out)
     refused = llmdo("resume", run, cwd=noting)
     assert refused.code == 2
     assert "`note` at main/note#1: started and not finished when the run stopped" in refused.err
