@@ -328,11 +328,12 @@ def _walk(
     ignored: Callable[[str], bool],
     seen: Seen | None,
 ) -> Iterator[tuple[str, RefusedPath | None]]:
-    """Every file with one of the endings, with the reason if it cannot be read.
+    """Every file with one of the endings, with the reason if it cannot be read; folders that cannot be listed, too.
 
-    Folders that cannot be listed as well, each with a slash. Of hidden names, only those in `hidden` are looked at.
+    These end in a slash. Of hidden names, only those in `hidden` are looked at, which may be patterns.
     """
     folders = [start]
+    alike = [Glob(name) for name in hidden if is_pattern(name)]
     count = 0
     while folders:
         folder = folders.pop()
@@ -349,7 +350,11 @@ def _walk(
                         )
                         return
                     name = entry.name
-                    if name[0] == "." and name not in hidden:
+                    if (
+                        name[0] == "."
+                        and name not in hidden
+                        and not any(each.matches(name) for each in alike)
+                    ):
                         continue
                     if entry.is_dir(follow_symlinks=False):
                         path = f"{folder}/{name}" if folder else name

@@ -55,12 +55,22 @@ def servers_of(access: Access) -> list[str]:
     return [access.joint.join(parts[:end]) for end in range(1, len(parts) + 1) if parts[:end] != ["mcp"]]
 
 
-def raised_by(access: Access, worker: str, tables: Tables, places: CallPaths) -> frozenset[Capability]:
-    """The capabilities of a call by an agent.
+def raised_by(
+    access: Access, tool: str, worker: str, tables: Tables, places: CallPaths
+) -> frozenset[Capability]:
+    """The capabilities of a call of a tool by an agent. Code of the project may be called like a tool of the client.
 
     Raises:
         UnknownToolError: The tool is in no table.
     """
+    code = frozenset(map(Capability.parse, tables.code[worker].get(tool, ())))
+    if code and access.server is not None:
+        return code
+    return code | _raised_by_line(access, worker, tables, places)
+
+
+def _raised_by_line(access: Access, worker: str, tables: Tables, places: CallPaths) -> frozenset[Capability]:
+    """The capabilities of a call of a server's tool, or of one of the client's own."""
     if access.server is not None:
         own = [
             each
