@@ -122,6 +122,25 @@ def hooks_in(place: Place) -> Iterator[Hook]:
                     yield Hook(event, matcher, command, at, is_address, called)
 
 
+def note_unheeded(
+    files: Files, tables: Iterable[Place], switch: Place | None, off: Mapping[str, Place] | None = None
+) -> None:
+    """Notes that the hook of llmdo in one of these tables does not run: hooks are switched off, or this one is.
+
+    `off` are the places that switch off hooks by a name or a command.
+    """
+    for hook in (hook for place in tables for hook in hooks_in(place)):
+        named = [at for name, at in (off or {}).items() if name and name in (hook.called, hook.command)]
+        at = switch or next(iter(named), None)
+        if at and OWN_HOOK.fullmatch(hook.command):
+            message = (
+                f"{files.product} does not ask llmdo, because hooks are switched off here: nothing of "
+                "the rules of this workspace is enforced"
+            )
+            files.note("LDO554", at, message, "take this line out")
+            return
+
+
 def _commands(handler: Mapping[str, object]) -> Iterator[tuple[str, str, bool]]:
     """The commands of a handler, each with its key: of several systems, each counts."""
     if handler.get("type") == "http":

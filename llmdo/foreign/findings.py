@@ -406,6 +406,7 @@ def foreign_unasked(project: Foreign) -> Iterator[Diagnostic]:
 
     Whoever clones the project runs it so. Move the line to a person's own settings, or remove it. In a workflow, where
     nobody could answer, it is what would be refused that is allowed: name the tools that the agent needs in its place.
+    A line that switches hooks off where one of them asks llmdo ends all that this workspace enforces there.
     """
     yield from _with_code(project, "LDO554")
 
