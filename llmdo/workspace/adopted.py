@@ -121,12 +121,19 @@ def with_adopted(own: Graph, workspace: Workspace, adoption: Adoption) -> Graph:
     )
 
 
+def names_of(agent: Worker) -> tuple[str, ...]:
+    """The names by which the manifest may limit an agent: that of the graph, and always FORMAT/NAME."""
+    prefix = f"{agent.format}/"
+    return (agent.name,) if agent.name.startswith(prefix) else (agent.name, f"{prefix}{agent.name}")
+
+
 def _limited(agent: Worker, workspace: Workspace) -> Worker:
     """The agent with what `[workers]` of the manifest says of its own calls, and of all below it."""
-    table = workspace.table("workers", agent.name)
+    named = next((name for name in names_of(agent) if name in workspace.tables("workers")), "")
+    table = workspace.table("workers", named) if named else {}
     if not table or "python" in table:
         return agent
-    at = ("workers", agent.name)
+    at = ("workers", named)
     owner = f"worker `{agent.name}`"
     stated = decoded(
         Worker,
