@@ -98,7 +98,24 @@ def _raised_by_line(access: Access, worker: str, tables: Tables, places: CallPat
     if any(each.name == "net.connect" for each in lines):
         raised.append(Capability("net.connect", _host(access.host)))
     names = [each.name for each in lines if each.name.startswith("fs.")]
-    return frozenset((*raised, *_on_files(names, scopes or [None], tables)))
+    raised += _on_files(names, scopes or [None], tables)
+    if "fs.read" in names:
+        raised += _searched(access, places)
+    return frozenset(raised)
+
+
+def _searched(access: Access, places: CallPaths) -> Iterator[Capability]:
+    """The folders with protected files in which a call looks into files."""
+    from llmdo.features.hook.searching import holds_secrets
+    from llmdo.policy.protection import PROTECTED_READ
+
+    for folder in access.folders if access.names is not None else ():
+        scope = places.scope(folder, is_folder=True)
+        inside = scope and scope.removesuffix("**").rstrip("/")
+        if inside is not None and holds_secrets(
+            places.root, inside, access.names or (), heeds_ignores=access.heeds_ignores
+        ):
+            yield Capability(PROTECTED_READ, scope)
 
 
 def _on_files(names: Iterable[str], scopes: Iterable[str | None], tables: Tables) -> Iterator[Capability]:
