@@ -39,14 +39,20 @@ def read_adopted(
     lacks: set[Lack],
     extensions: Iterable[InstalledExtension],
     seen: Seen | None,
+    *,
+    texts: Mapping[str, str],
 ) -> Adoption | None:
-    """The projects of other tools that a manifest names; None if it names none. Notes problems and what is unknown."""
+    """The projects of other tools that a manifest names; None if it names none. Notes problems and what is unknown.
+
+    `texts` take the place of those of files on the disk.
+    """
     names = parts.texts(parts.table(document.data, "workspace").get("from"))
     if not names:
         return None
     from llmdo.foreign import adopting  # what most workspaces have no use for
 
-    adoption = adopting.read(root, names, seen, [each.extension for each in extensions])
+    own = [each.extension for each in extensions]
+    adoption = adopting.read(root, names, seen, own, texts=texts)
     is_refused = any(problem.code == REFUSED for problem in problems)
     wrong = [*_problems_with(document, adoption, has_all_extensions=not is_refused)]
     problems.extend(wrong)
