@@ -19,7 +19,8 @@ SETTINGS = (".github/copilot/settings.json", ".github/copilot/settings.local.jso
 SHARED = (".claude/settings.json", ".claude/settings.local.json")
 """Settings of Claude Code of which its command line takes the hooks."""
 EXTENSIONS = ".github/extensions/*/extension.mjs"
-FILES = (*TEXTS, HOOKS, *SETTINGS, EXTENSIONS)
+LANGUAGE_SERVERS = ".github/lsp.json"
+FILES = (*TEXTS, HOOKS, *SETTINGS, EXTENSIONS, LANGUAGE_SERVERS)
 
 EXTENSION = Extension(
     name="copilot",

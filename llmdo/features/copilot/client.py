@@ -5,12 +5,15 @@ from __future__ import annotations
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
-from llmdo.features.copilot import EXTENSIONS, HOOKS, SETTINGS, SHARED
+from llmdo.base.diagnostic import excerpt
+from llmdo.base.parts import table, text, texts
+from llmdo.features.copilot import EXTENSIONS, HOOKS, LANGUAGE_SERVERS, SETTINGS, SHARED
 from llmdo.foreign.events import OWN_HOOK, ClientEvents, hooks_in, note_unheeded
+from llmdo.foreign.team import MAX_NAME
 from llmdo.syntax.document import Document, Place
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from llmdo.foreign.files import Files
     from llmdo.foreign.team import Grant
@@ -43,9 +46,32 @@ def session_events(files: Files) -> tuple[tuple[Grant, ...], Place | None]:
     for document in own if switch is None else ():
         at = Place(document, (_SWITCH,))
         note_unheeded(files, [Place(document, ("hooks",))], at if at.data is True else None)
-    events = (*(() if switch else hook_events(files, *tables)), *_extensions(files))
+    started = (*_extensions(files), *_plugins(files, settings), *_language_servers(files))
+    events = (*(() if switch else hook_events(files, *tables)), *started)
     asked = (hook.at for place in tables for hook in hooks_in(place) if OWN_HOOK.fullmatch(hook.command))
     return events, next(iter([*(event.at for event in events), *asked]), None)
+
+
+def _plugins(files: Files, settings: Iterable[Document]) -> Iterator[Grant]:
+    """The plugins that settings enable, which come from elsewhere."""
+    for document in settings:
+        for name, is_on in table(document.data, "enabledPlugins").items():
+            if is_on is True and document.source.path in SETTINGS:
+                shown = excerpt(name.partition("@")[0], MAX_NAME)
+                at = Place(document, ("enabledPlugins", name), of_key=True)
+                yield ClientEvents(files).module(f"plugin {shown}", excerpt(name, MAX_NAME), at, None)
+
+
+def _language_servers(files: Files) -> Iterator[Grant]:
+    for path in files.named([LANGUAGE_SERVERS]):
+        if document := files.json(path):
+            for name, server in table(document.data, "lspServers").items():
+                command = " ".join([text(table(server).get("command")), *texts(table(server).get("args"))])
+                at = Place(document, ("lspServers", name, "command"))
+                if command.strip():
+                    yield ClientEvents(files).command(
+                        f"language server {excerpt(name, MAX_NAME)}", command, at
+                    )
 
 
 def _extensions(files: Files) -> Iterator[Grant]:
