@@ -9,6 +9,10 @@ const { LanguageClient, State } = require("vscode-languageclient/node");
 
 const MANIFEST = "**/llmdo.toml";
 
+/** The files of other tools, which a manifest may adopt. */
+const ADOPTED =
+  "**/{.agents,.claude,.codex,.cursor,.fast-agent,.gemini,.github,.kiro,.opencode,.qwen,.roo,.vscode}/**/*.{json,jsonc,md,rules,toml,yaml,yml}";
+
 /** The server as it runs now; undefined where it does not. */
 let client;
 
@@ -29,6 +33,7 @@ function selector() {
     { scheme: "file", pattern: MANIFEST },
     { scheme: "file", pattern: "**/llmdo.lock" },
     { scheme: "file", language: "python" },
+    { scheme: "file", pattern: ADOPTED },
   ];
 }
 

@@ -9,20 +9,20 @@ from llmdo.base import parts
 from llmdo.base.checking import checks_among, reports
 from llmdo.base.codes import CODES
 from llmdo.base.diagnostic import did_you_mean, excerpt, finding
-from llmdo.checks import authority, descriptions
+from llmdo.checks import adopted, authority, descriptions
 from llmdo.policy.authority import Capability
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
-    from llmdo.base.checking import Check
     from llmdo.base.codes import Severity
     from llmdo.base.diagnostic import Diagnostic
     from llmdo.graph.settings import Acceptance
     from llmdo.workspace.project import Project
 
-ACCEPTABLE: Mapping[str, Check[Project]] = {
-    each.code: each for each in checks_among(vars(authority), vars(descriptions)) if each.acceptable
+ACCEPTABLE: Mapping[str, Callable[[Project], Iterable[Diagnostic]]] = {
+    **{each.code: each for each in checks_among(vars(authority), vars(descriptions)) if each.acceptable},
+    **adopted.OF_FORMATS,
 }
 """The findings that an acceptance can silence, each with the check that makes it."""
 
@@ -62,7 +62,8 @@ def idle_acceptance(project: Project) -> Iterator[Diagnostic]:
 
     What it accepted is gone, so it would silently accept the next thing of its kind; or the gate that it relies on
     (`gated = true`) is gone, so it no longer holds. Remove it, or say anew why it is fine. Findings about files,
-    names, the graph and the lock cannot be accepted: fix them.
+    names, the graph and the lock cannot be accepted: fix them. Of agents of other tools, those about what they can do
+    (LDO35x, LDO55x) can.
 
     Fails: nothing reaches a way out any more.
 
@@ -91,7 +92,8 @@ def _problem(
         return f"`{acceptance.code}` {'cannot be accepted: fix it' if known else 'is not a code'}"
     if project.gaps.contents or project.gaps.toolsets:
         return None
-    if acceptance.entry is not None and acceptance.entry not in project.graph.entries:
+    is_agent = acceptance.code in adopted.OF_FORMATS and acceptance.entry in project.graph.workers
+    if acceptance.entry is not None and acceptance.entry not in project.graph.entries and not is_agent:
         return f"there is no entry `{acceptance.entry}`"
     if acceptance.code is not None:
         meant = [diagnostic for diagnostic in findings_of(acceptance.code) if _means(acceptance, diagnostic)]

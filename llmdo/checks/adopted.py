@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from llmdo.base.checking import reports
+from llmdo.base.codes import CODES
 from llmdo.base.diagnostic import Related, did_you_mean, finding
+from llmdo.base.values import replace
 from llmdo.graph.toolset import Toolset
 from llmdo.reach.risks import leaks
-from llmdo.workspace.adopted import LIMITS
+from llmdo.workspace.adopted import LIMITS, names_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from llmdo.base.diagnostic import Diagnostic
     from llmdo.foreign import Foreign
@@ -105,11 +108,24 @@ def without_agent(project: Project) -> Iterator[Diagnostic]:
     """The tables of `[workers]` that name neither code nor an agent of another tool."""
     adoption = project.workspace.adoption
     agents = adoption.agents if adoption else {}
-    for name, table in project.workspace.tables("workers").items():
-        if "python" not in table and name not in agents and not project.gaps.names:
-            hint = did_you_mean(name, agents) or 'add `python = "FILE.py:NAME"`, a pydantic-ai agent'
-            at = project.workspace.document.key("workers", name)
-            yield finding("LDO104", at, f"`python` is missing in `[workers.{name}]`", hint=hint)
+    workers = [worker for name in agents if (worker := project.graph.workers.get(name)) and worker.format]
+    known = {name: worker.name for worker in workers for name in names_of(worker)}
+    tables = project.workspace.tables("workers")
+    for name, table in tables.items():
+        at = project.workspace.document.key("workers", name)
+        written = f'"{name}"' if "/" in name else name
+        if "python" in table:
+            if "/" in name:
+                message = f"`{name}` is not a name (a letter, then up to 63 letters, digits, `_` and `-`)"
+                yield finding("LDO103", at, message, hint="FORMAT/NAME is an agent of another tool")
+        elif name not in known and not project.gaps.names:
+            ends = ", ".join(f"`{each}`" for each in known if each.endswith(f"/{name}"))
+            hint = did_you_mean(name, known) or 'add `python = "FILE.py:NAME"`, a pydantic-ai agent'
+            hint = f"agents of this name are {ends}" if ends else hint
+            yield finding("LDO104", at, f"`python` is missing in `[workers.{written}]`", hint=hint)
+        elif known.get(name) != name and known.get(name) in tables:
+            message = f"`[workers.{known[name]}]` is about the same agent, so nothing obeys this table"
+            yield finding("LDO103", at, message, hint="write all of it in one table")
 
 
 def without_effect(project: Project) -> Iterator[Diagnostic]:
@@ -135,9 +151,26 @@ def of_formats(project: Project) -> Iterator[Diagnostic]:
     every = findings.check(read)
     stopped = _stopped(project) if any(each.code in _FLOWS for each in every) else frozenset()
     places = {agent.at.location: name for name, agent in adoption.agents.items()}
+    started = {
+        entry.worker.name: name
+        for name, entry in sorted(project.graph.entries.items(), reverse=True)
+        if entry.worker and entry.format
+    }
     for each in every:
         if each.code not in _FLOWS or places.get(each.at) not in stopped:
-            yield each
+            # The manifest knows an agent by its entry, where it has one.
+            yield replace(each, subject=started.get(each.subject or "", each.subject))
+
+
+def of_code(code: str, project: Project) -> Iterator[Diagnostic]:
+    """The findings of formats with this code."""
+    return (each for each in of_formats(project) if each.code == code)
+
+
+OF_FORMATS: Mapping[str, Callable[[Project], Iterable[Diagnostic]]] = {
+    code: partial(of_code, code) for code in CODES if code.startswith(("LDO35", "LDO55"))
+}
+"""The findings of formats that an acceptance can silence: those about what agents can do."""
 
 
 def _stopped(project: Project) -> frozenset[str]:

@@ -74,10 +74,11 @@ def read(
     seen: Seen | None = None,
     extensions: Iterable[Extension] = (),
     plugin: PluginFolder | None = None,
+    texts: Mapping[str, str] | None = None,
 ) -> Adoption:
     """The projects in `root` of the formats with these names, as far as there are such; `seen` collects the files.
 
-    A `plugin` is read as if it were installed.
+    A `plugin` is read as if it were installed; `texts` are those of files that an editor has not written yet.
     """
     known = formats(extensions)
     wanted = [known[name] for name in sorted(set(names)) if name in known]
@@ -85,6 +86,10 @@ def read(
     tree: Tree = LinkedTree(disk, disk.link_at)
     if plugin:
         tree = plugin.over(tree, wanted)
+    if texts:
+        from llmdo.foreign.overlay import with_texts  # what only an editor has use for
+
+        tree = with_texts(tree, texts)
     tree.find([pattern for form in wanted for pattern in form.files])  # one walk for all of them
     teams = [team_or_problem(form, tree) for form in wanted]
     absent = {
@@ -96,11 +101,11 @@ def read(
         is_published(tree)  # which findings ask about, so a licence that changes is a change
     there = claimed([team for team in teams if team.format not in absent])
     team = together(there)
-    texts = {path: tree.read(path) for path in team.files}
+    contents = {path: tree.read(path) for path in team.files}
     return Adoption(
         team=team,
         teams=tuple(there),
-        files={path: digest.of_text(content[0].text) for path, content in texts.items() if content},
+        files={path: digest.of_text(content[0].text) for path, content in contents.items() if content},
         known=frozenset(known),
         absent=absent,
     )

@@ -5,13 +5,14 @@ A command that is fixed is `proc.exec`, with the hosts that its text names; what
 
 from __future__ import annotations
 
+import json
 import posixpath
 import re
 from typing import TYPE_CHECKING
 
 from llmdo.base import digest
 from llmdo.base.credentials import secrets_in
-from llmdo.base.diagnostic import excerpt
+from llmdo.base.diagnostic import excerpt, finding
 from llmdo.base.parts import items, table, text, texts
 from llmdo.base.values import dataclass, replace
 from llmdo.foreign import programs, scripts
@@ -23,6 +24,7 @@ from llmdo.syntax.document import Place
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping
 
+    from llmdo.base.source import Location
     from llmdo.foreign.files import Files
     from llmdo.syntax.document import Route
 
@@ -61,6 +63,9 @@ _FETCHES = re.compile(
 """Words of an inline script that may connect somewhere."""
 OWN_HOOK = re.compile(r"llmdo hook [a-z]+(?: --locked)? \|\| \{ echo '[^'$`\\]*' >&2; exit 2; \}")
 """The command by which a client asks llmdo about a call: it denies or asks, and brings no words."""
+OWN_PLUGINS = frozenset({"sha256:76b039d153567a6e3b34cbb93a937af64518e7f17d9e6ab8492eafa529fa383f"})
+"""The digest of the plugin by which opencode asks llmdo, without its command."""
+_OWN_COMMAND = re.compile(r'^const command = (?P<text>"[^\n]*")$', re.MULTILINE)
 _INLINE = frozenset({"-c", "-e"})
 """Options of interpreters whose value is the script itself."""
 _OUTSIDE = ("/", "~", "..")
@@ -117,6 +122,25 @@ def hooks_in(place: Place) -> Iterator[Hook]:
                     yield Hook(event, matcher, command, at, is_address, called)
 
 
+def note_unheeded(
+    files: Files, tables: Iterable[Place], switch: Place | None, off: Mapping[str, Place] | None = None
+) -> None:
+    """Notes that the hook of llmdo in one of these tables does not run: hooks are switched off, or this one is.
+
+    `off` are the places that switch off hooks by a name or a command.
+    """
+    for hook in (hook for place in tables for hook in hooks_in(place)):
+        named = [at for name, at in (off or {}).items() if name and name in (hook.called, hook.command)]
+        at = switch or next(iter(named), None)
+        if at and OWN_HOOK.fullmatch(hook.command):
+            message = (
+                f"{files.product} does not ask llmdo, because hooks are switched off here: nothing of "
+                "the rules of this workspace is enforced"
+            )
+            files.note("LDO554", at, message, "take this line out")
+            return
+
+
 def _commands(handler: Mapping[str, object]) -> Iterator[tuple[str, str, bool]]:
     """The commands of a handler, each with its key: of several systems, each counts."""
     if handler.get("type") == "http":
@@ -167,16 +191,33 @@ class ClientEvents:
         shells = [command, *(script for path, script in own.items() if path.endswith(programs.OF_A_SHELL))]
         hosts = {host for script in shells for host in scripts.hosts(script)}
         if any(map(scripts.runs_downloads, shells)):
-            message = (
-                f"`{name}` downloads a program and runs it, whatever that is by then: `{_shown(command)}`"
-            )
-            hint = "keep the program in the project, where a change of it is reviewed"
-            self.files.note("LDO557", at, message, hint)
+            self._note_download(name, command, at.location)
         raised = {*RUNS, *_connecting(hosts)}
         if is_read and (hosts or not _is_known(command, own)):
             raised.add(UNTRUSTED)
         grant = _grant(name, f"{matcher}: {command}" if matcher else command, at, raised)
         return replace(grant, content=_short(digest.of_data(sorted(own.items())))) if own else grant
+
+    def _note_download(self, name: str, command: str, at: Location) -> None:
+        message = f"`{name}` downloads a program and runs it, whatever that is by then: `{_shown(command)}`"
+        hint = "keep the program in the project, where a change of it is reviewed"
+        self.files.problems.append(finding("LDO557", at, message, hint=hint))
+
+    def module(self, name: str, shown: str, at: Place, path: str | None) -> Grant:
+        """A module that the client loads into itself: of the project, or from elsewhere where it has no `path`.
+
+        What it brings may go into the conversation.
+        """
+        source = self.files.source(path) if path else None
+        if path is None or source is None:
+            return _grant(name, shown, at, {*RUNS, UNTRUSTED, *_connecting([None])})
+        for span, command in programs.quoted(source):
+            if scripts.runs_downloads(command):
+                self._note_download(name, command, source.location(span))
+        raised = {*script_abilities(path, source.text)}
+        if any(each.name == CONNECTS for each in raised):
+            raised.add(UNTRUSTED)
+        return replace(_grant(name, shown, at, raised), content=_short(digest.of_text(source.text)))
 
     def address(self, name: str, address: str, at: Place, *, own: Collection[str]) -> Grant:
         """An address to which a client sends all of the conversation; those of hosts in `own` are its maker's."""
@@ -258,6 +299,21 @@ def script_abilities(path: str, script: str) -> tuple[Capability, ...]:
     hosts = {*programs.hosts(path, script)}
     brought = (UNTRUSTED,) if None in hosts else ()  # what a named host says is that host's
     return tuple(sorted({*RUNS, *brought, *_connecting(hosts)}, key=str))
+
+
+def is_own_plugin(text: str) -> bool:
+    """Whether a module is the plugin that `llmdo hook install` writes, to the letter."""
+    command = _OWN_COMMAND.search(text)
+    if command is None or not OWN_HOOK.fullmatch(_unquoted(command["text"])):
+        return False
+    return digest.of_text(text[: command.start()] + text[command.end() :]) in OWN_PLUGINS
+
+
+def _unquoted(text: str) -> str:
+    try:
+        return str(json.loads(text))
+    except ValueError:
+        return ""
 
 
 def is_harmless(command: str) -> bool:

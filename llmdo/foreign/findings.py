@@ -124,7 +124,7 @@ def foreign_name_collision(project: Foreign) -> Iterator[Diagnostic]:
             )
 
 
-@reports("LDO350", "warning")
+@reports("LDO350", "warning", acceptable=True)
 def foreign_cycle(project: Foreign) -> Iterator[Diagnostic]:
     """Agents call each other in a circle.
 
@@ -170,7 +170,7 @@ def foreign_cycle(project: Foreign) -> Iterator[Diagnostic]:
         )
 
 
-@reports("LDO351", "note")
+@reports("LDO351", "note", acceptable=True)
 def foreign_unreached(project: Foreign) -> Iterator[Diagnostic]:
     """No agent calls an agent, and it is not what the format starts first.
 
@@ -187,7 +187,7 @@ def foreign_unreached(project: Foreign) -> Iterator[Diagnostic]:
             )
 
 
-@reports("LDO550", "warning")
+@reports("LDO550", "warning", acceptable=True)
 def foreign_delegate_gain(project: Foreign) -> Iterator[Diagnostic]:
     """An agent gains a capability only through another agent.
 
@@ -225,7 +225,7 @@ def _without_unknown(gain: Gain) -> Gain:
     return replace(gain, rows=known or gain.rows)
 
 
-@reports("LDO551", "warning")
+@reports("LDO551", "warning", acceptable=True)
 def foreign_inherits_everything(project: Foreign) -> Iterator[Diagnostic]:
     """An agent has every tool because its file names none.
 
@@ -277,7 +277,7 @@ def _is_asked(agent: Agent) -> bool:
     return not any(is_free and gravest in names for is_free, names in by_decision)
 
 
-@reports("LDO552", "warning")
+@reports("LDO552", "warning", acceptable=True)
 def foreign_private_data_way_out(project: Foreign) -> Iterator[Diagnostic]:
     """A stranger's words reach a tool that sends, private data reaches it as well, and nobody is asked on the way.
 
@@ -308,7 +308,7 @@ _GUESSED: Mapping[str, str] = {
 }
 
 
-@reports("LDO555", "note")
+@reports("LDO555", "note", acceptable=True)
 def foreign_perhaps_way_out(project: Foreign) -> Iterator[Diagnostic]:
     """An agent may send private data unasked on a stranger's word, but one part of that is not known.
 
@@ -331,7 +331,7 @@ def foreign_perhaps_way_out(project: Foreign) -> Iterator[Diagnostic]:
             yield _of_flow(project, "LDO555", name, flow, sentence)
 
 
-@reports("LDO556", "warning")
+@reports("LDO556", "warning", acceptable=True)
 def foreign_stranger_pushes(project: Foreign) -> Iterator[Diagnostic]:
     """A stranger starts an agent that changes the repository, and nobody is asked on the way.
 
@@ -380,7 +380,7 @@ def _of_flow(project: Foreign, code: str, name: str, flow: Flow, sentence: str) 
     )
 
 
-@reports("LDO553", "warning")
+@reports("LDO553", "warning", acceptable=True)
 def foreign_loose_rule(project: Foreign) -> Iterator[Diagnostic]:
     """A rule allows more than it says.
 
@@ -400,17 +400,18 @@ def foreign_loose_rule(project: Foreign) -> Iterator[Diagnostic]:
     yield from _with_code(project, "LDO553")
 
 
-@reports("LDO554", "warning")
+@reports("LDO554", "warning", acceptable=True)
 def foreign_unasked(project: Foreign) -> Iterator[Diagnostic]:
     """A file of the project switches the questions off.
 
     Whoever clones the project runs it so. Move the line to a person's own settings, or remove it. In a workflow, where
     nobody could answer, it is what would be refused that is allowed: name the tools that the agent needs in its place.
+    A line that switches hooks off where one of them asks llmdo ends all that this workspace enforces there.
     """
     yield from _with_code(project, "LDO554")
 
 
-@reports("LDO557", "warning")
+@reports("LDO557", "warning", acceptable=True)
 def foreign_client_runs(project: Foreign) -> Iterator[Diagnostic]:
     """A client of the project runs what a stranger may change, or sends the conversation to a stranger's host.
 

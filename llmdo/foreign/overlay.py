@@ -77,6 +77,15 @@ class Overlay:
         return replace(problem, at=replace(problem.at, path=self._at(problem.at.path)))
 
 
+def with_texts(base: Tree, texts: Mapping[str, str]) -> Overlay:
+    """A tree with other texts of some of its files."""
+    return Overlay(base, base, texts=texts, is_added=_nothing)
+
+
+def _nothing(_path: str) -> bool:
+    return False
+
+
 def _naming(path: str) -> Callable[[str], bool]:
     return lambda pattern: pattern == path or Glob(pattern).names(path)
 

@@ -14,6 +14,8 @@ from llmdo.foreign import scripts
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from llmdo.base.source import Source, Span
+
 OF_A_SHELL = (".bash", ".sh", ".zsh")
 
 _COMMENT = re.compile(r"^[ \t]*(?:#|//|\*).*$", re.MULTILINE)
@@ -38,6 +40,7 @@ _OF_LANGUAGES = re.compile(
     re.MULTILINE | re.VERBOSE | re.IGNORECASE,
 )
 _ADDRESS = re.compile(r"https?://[^\s\"'`<>\\)\]]+")
+_QUOTED = re.compile(r"\"([^\"\n]{4,1000})\"|'([^'\n]{4,1000})'|`([^`]{4,4000})`")
 _GIVEN = re.compile(
     r"[\"']--?ur[il]s?\b|\bsys\.argv\b|\bprocess\.argv\b|\bARGV\b|\bparam\s*\(", re.IGNORECASE
 )
@@ -58,3 +61,9 @@ def hosts(path: str, text: str) -> Iterator[str | None]:
         code = _COMMENT.sub("", text)
         named = {scripts.host_of(address) for address in _ADDRESS.findall(code)}
         yield from named if named and not _GIVEN.search(code) else [None]
+
+
+def quoted(source: Source) -> Iterator[tuple[Span, str]]:
+    """The texts that a program of a language quotes, each with its place: what it hands to a shell is one of them."""
+    for match in _QUOTED.finditer(source.text, 0, scripts.MAX_LENGTH):
+        yield source.span_between(*match.span()), match[match.lastindex or 0]

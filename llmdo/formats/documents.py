@@ -25,6 +25,7 @@ from llmdo.formats.fields import (
     Keys,
     Matches,
     Name,
+    NameOfAgent,
     PathOrFolder,
     ScopedCapability,
     StricterDecision,
@@ -165,7 +166,10 @@ ManifestFile = TypedDict(
             Annotated[ManifestToolsets, Keys(Name), Doc("What globs cannot say about toolsets.")]
         ],
         "workers": NotRequired[
-            Annotated[dict[Name, AgentTable], Doc("Existing pydantic-ai agents as workers.")]
+            Annotated[
+                dict[NameOfAgent, AgentTable],
+                Doc("Existing pydantic-ai agents as workers, and limits of agents of other tools."),
+            ]
         ],
         "approvals": NotRequired[Annotated[ApprovalsTable, Doc("The rules of this workspace.")]],
         "flows": NotRequired[

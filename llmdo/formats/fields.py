@@ -90,6 +90,13 @@ NAME = Matches(
     r"^[A-Za-z][A-Za-z0-9_-]{0,63}$", "a name (a letter, then up to 63 letters, digits, `_` and `-`)"
 )
 Name = Annotated[str, NAME]
+NameOfAgent = Annotated[
+    str,
+    Matches(
+        r"^[A-Za-z][A-Za-z0-9_-]{0,63}(?:/[^\x00-\x1f\x7f]{1,150})?$",
+        "a name (a letter, then up to 63 letters, digits, `_` and `-`), nor FORMAT/NAME of an agent of another tool",
+    ),
+]
 Variable = Annotated[str, Matches(r"^[A-Za-z_][A-Za-z0-9_]{0,127}$", "the name of an environment variable")]
 _LABEL = r"[A-Za-z_][A-Za-z0-9_]*"
 _DOTTED_NAME = rf"{_LABEL}(?:\.{_LABEL})*"

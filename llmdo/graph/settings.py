@@ -204,7 +204,8 @@ class Acceptance:
         ),
     )
     entry: str | None = field(
-        default=None, metadata=written(PLAIN, lock=Key("entry", "Name", "The entry that it is accepted for."))
+        default=None,
+        metadata=written(PLAIN, lock=Key("entry", "NameOfAgent", "The entry that it is accepted for.")),
     )
     gated: bool = field(
         default=False,

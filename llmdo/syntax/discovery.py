@@ -328,11 +328,12 @@ def _walk(
     ignored: Callable[[str], bool],
     seen: Seen | None,
 ) -> Iterator[tuple[str, RefusedPath | None]]:
-    """Every file with one of the endings, with the reason if it cannot be read.
+    """Every file with one of the endings, with the reason if it cannot be read; folders that cannot be listed, too.
 
-    Folders that cannot be listed as well, each with a slash. Of hidden names, only those in `hidden` are looked at.
+    These end in a slash. Of hidden names, only those in `hidden` are looked at, which may be patterns.
     """
     folders = [start]
+    alike = [Glob(name) for name in hidden if is_pattern(name)]
     count = 0
     while folders:
         folder = folders.pop()
@@ -349,7 +350,11 @@ def _walk(
                         )
                         return
                     name = entry.name
-                    if name[0] == "." and name not in hidden:
+                    if (
+                        name[0] == "."
+                        and name not in hidden
+                        and not any(each.matches(name) for each in alike)
+                    ):
                         continue
                     if entry.is_dir(follow_symlinks=False):
                         path = f"{folder}/{name}" if folder else name
@@ -372,17 +377,18 @@ def _refusal(entry: os.DirEntry[str]) -> RefusedPath | None:
     return None if entry.is_file(follow_symlinks=False) else _NOT_A_FILE
 
 
-def git_ignored(root: Path, seen: Seen | None = None) -> Ignoring:
+def git_ignored(root: Path, seen: Seen | None = None, *, with_hidden: bool = False) -> Ignoring:
     """Whether git would ignore a path below `root`, by the `.gitignore` files inside the workspace; and problems.
 
-    Folders have a trailing slash. Only the root's file is read, not git's own configuration or files above the
-    workspace. A line that could make matching slow is ignored.
+    Folders have a trailing slash. Lines about hidden files alone count only `with_hidden`. Only the root's file is
+    read, not git's own configuration or files above the workspace. A line that could make matching slow is ignored.
     """
     if (refused := exists(root, GITIGNORE, seen)) and refused.code == "LDO106":
         return _nothing, ()
     source, problems = read_source(root, GITIGNORE, limit=MAX_IGNORE, seen=seen)
     lines = source.text.split("\n")
-    visible = [line for line in lines if line.strip() and not line.startswith(("#", "."))]
+    left_out = ("#",) if with_hidden else ("#", ".")
+    visible = [line for line in lines if line.strip() and not line.startswith(left_out)]
     if not visible:
         return _nothing, problems
     slow = [

@@ -86,10 +86,8 @@ class Glob:
 
     @property
     def hidden(self) -> frozenset[str]:
-        """The hidden names that are parts of it."""
-        return frozenset(
-            name for name in self.text.split("/") if name.startswith(".") and not is_pattern(name)
-        )
+        """Its parts that name hidden files or folders, which may be patterns."""
+        return frozenset(name for name in self.text.split("/") if name.startswith("."))
 
     @cached_property
     def _expression(self) -> re.Pattern[str]:

@@ -39,14 +39,20 @@ def read_adopted(
     lacks: set[Lack],
     extensions: Iterable[InstalledExtension],
     seen: Seen | None,
+    *,
+    texts: Mapping[str, str],
 ) -> Adoption | None:
-    """The projects of other tools that a manifest names; None if it names none. Notes problems and what is unknown."""
+    """The projects of other tools that a manifest names; None if it names none. Notes problems and what is unknown.
+
+    `texts` take the place of those of files on the disk.
+    """
     names = parts.texts(parts.table(document.data, "workspace").get("from"))
     if not names:
         return None
     from llmdo.foreign import adopting  # what most workspaces have no use for
 
-    adoption = adopting.read(root, names, seen, [each.extension for each in extensions])
+    own = [each.extension for each in extensions]
+    adoption = adopting.read(root, names, seen, own, texts=texts)
     is_refused = any(problem.code == REFUSED for problem in problems)
     wrong = [*_problems_with(document, adoption, has_all_extensions=not is_refused)]
     problems.extend(wrong)
@@ -121,12 +127,19 @@ def with_adopted(own: Graph, workspace: Workspace, adoption: Adoption) -> Graph:
     )
 
 
+def names_of(agent: Worker) -> tuple[str, ...]:
+    """The names by which the manifest may limit an agent: that of the graph, and always FORMAT/NAME."""
+    prefix = f"{agent.format}/"
+    return (agent.name,) if agent.name.startswith(prefix) else (agent.name, f"{prefix}{agent.name}")
+
+
 def _limited(agent: Worker, workspace: Workspace) -> Worker:
     """The agent with what `[workers]` of the manifest says of its own calls, and of all below it."""
-    table = workspace.table("workers", agent.name)
+    named = next((name for name in names_of(agent) if name in workspace.tables("workers")), "")
+    table = workspace.table("workers", named) if named else {}
     if not table or "python" in table:
         return agent
-    at = ("workers", agent.name)
+    at = ("workers", named)
     owner = f"worker `{agent.name}`"
     stated = decoded(
         Worker,

@@ -364,7 +364,15 @@ class _WorkspaceReader:
             programs, problems = programs_in(self.document, manifest, self.files)
             self.problems.extend(problems)
         extensions = read_extensions(self.root, self.document, self.problems, copy_of)
-        adoption = read_adopted(self.root, self.document, self.problems, self.lacks, extensions, self.seen)
+        adoption = read_adopted(
+            self.root,
+            self.document,
+            self.problems,
+            self.lacks,
+            extensions,
+            self.seen,
+            texts=self.files.unsaved,
+        )
         return {
             "extensions": extensions,
             "adoption": adoption,

@@ -13,6 +13,7 @@ from llmdo.workspace.modules import Module
 from llmdo.workspace.remembered import Made, Remembered
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
 
     from llmdo.base.cache import Seen
@@ -37,6 +38,13 @@ class SourceFiles:
         if self.memory and (text := self.memory.buffers.get(path)) is not None:
             return discovery.stand_in(self.root, path, text, limit=limit, seen=self.seen)
         return discovery.read_source(self.root, path, limit=limit, seen=self.seen)
+
+    @property
+    def unsaved(self) -> Mapping[str, str]:
+        """The texts of an editor for files that are there, by path."""
+        buffers = self.memory.buffers if self.memory else {}
+        read = {path: self.source(path) for path in buffers}
+        return {path: source.text for path, (source, problems) in read.items() if not problems}
 
     def state(self, path: str, *, is_walked: bool = False) -> State | None:
         """The state of the file at `path` for the memory; None if nothing is remembered of it.

@@ -101,7 +101,7 @@ def from_python(python: str, outline: WorkerOutline) -> tuple[WorkerFile | None,
 def adopted(manifest: Document, tables: Mapping[str, Mapping[str, Json]]) -> Iterator[WorkerFile]:
     """The workers of `[workers]`, each a pydantic-ai agent; the manifest was judged with them in it."""
     for name, agent in tables.items():
-        if "python" not in agent:
+        if "python" not in agent or "/" in name:
             continue
         data: dict[str, Json] = {
             "name": name,

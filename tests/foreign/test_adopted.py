@@ -9,6 +9,8 @@ import pytest
 
 from llmdo import checks
 from llmdo.base.diagnostic import LlmdoError
+from llmdo.checks import adopted
+from llmdo.foreign import findings
 from llmdo.graph.inventory import Inventory
 from llmdo.graph.offers import require_ours
 from llmdo.policy.authority import Capability, decide
@@ -263,3 +265,85 @@ def test_a_secret_in_the_files_of_a_tool_is_not_in_the_lock(shop: Path) -> None:
     text = (shop / "llmdo.lock").read_text(encoding="utf-8")
     assert "mcp__tickets" in text
     assert token not in text
+
+
+def two_formats(shop: Path) -> None:
+    (shop / ".opencode/agent").mkdir(parents=True)
+    header = '---\ndescription: Fixes.\npermission: {"*": deny, edit: allow}\n---\n'
+    (shop / ".opencode/agent/fixer.md").write_text(f"{header}Fix.\n", encoding="utf-8")
+    edit(shop, "llmdo.toml", 'from = ["claude"]', 'from = ["claude", "opencode"]')
+    edit(shop, "llmdo.toml", "[entries.fixer]\n", '[entries.fixer]\nworker = "claude/fixer"\n')
+    edit(shop, "llmdo.toml", "[entries.triage]\n", '[entries.triage]\nworker = "claude/triage"\n')
+
+
+def test_agents_of_one_name_are_limited_each_by_its_format(shop: Path) -> None:
+    two_formats(shop)
+    with (shop / "llmdo.toml").open("a", encoding="utf-8") as manifest:
+        manifest.write('\n[workers."opencode/fixer"]\napprovals = { "fs.write" = "blocked" }\n')
+    read = project.read(shop)
+    assert not [each for each in checks.check(read) if each.severity == "error"]
+    blocked = {
+        name
+        for name in ("claude/fixer", "opencode/fixer")
+        for rule in read.graph.workers[name].approvals
+        if str(rule.capability) == "fs.write" and rule.decision == "blocked"
+    }
+    assert blocked == {"opencode/fixer"}
+    (shop / "llmdo.lock").unlink(missing_ok=True)
+    assert commands.llmdo(shop, "lock").returncode == 0
+    assert commands.llmdo(shop, "lock", "--check").returncode == 0
+
+
+def test_an_agent_of_one_format_may_be_limited_with_its_format(shop: Path) -> None:
+    with (shop / "llmdo.toml").open("a", encoding="utf-8") as manifest:
+        manifest.write('\n[workers."claude/fixer"]\nmay = ["fs.read"]\n')
+    read = project.read(shop)
+    assert read.graph.workers["fixer"].may == (Capability("fs.read"),)
+    with (shop / "llmdo.toml").open("a", encoding="utf-8") as manifest:
+        manifest.write('\n[workers.fixer]\nmay = ["fs.list"]\n')
+    read = project.read(shop)
+    assert read.graph.workers["fixer"].may == (Capability("fs.list"),)
+    problems = [each.message for each in checks.check(read) if each.code == "LDO103"]
+    assert problems == ["`[workers.fixer]` is about the same agent, so nothing obeys this table"]
+
+
+def test_a_table_without_the_format_says_which_agents_there_are(shop: Path) -> None:
+    two_formats(shop)
+    with (shop / "llmdo.toml").open("a", encoding="utf-8") as manifest:
+        manifest.write('\n[workers.fixer]\nmay = []\n\n[workers."claude/x"]\npython = "x.py:agent"\n')
+    hints = {each.code: each.hint for each in checks.check(project.read(shop)) if each.severity == "error"}
+    assert hints["LDO104"] == "agents of this name are `claude/fixer`, `opencode/fixer`"
+    assert hints["LDO103"] == "FORMAT/NAME is an agent of another tool"
+
+
+HELPER = "---\nname: helper\ndescription: Helps.\n---\nHelp.\n"
+
+
+def codes(shop: Path) -> list[str]:
+    return [each.code for each in checks.check(project.read(shop)) if each.code.startswith(("LDO5", "LDO35"))]
+
+
+def test_a_finding_of_a_format_is_accepted_in_the_manifest(shop: Path) -> None:
+    (shop / ".claude/agents/helper.md").write_text(HELPER, encoding="utf-8")
+    before = codes(shop)
+    assert "LDO551" in before
+    accept = '\n[[check.accept]]\ncode = "LDO551"\nentry = "{}"\nreason = "x"\n'
+    with (shop / "llmdo.toml").open("a", encoding="utf-8") as manifest:
+        manifest.write(accept.format("helper"))
+    assert sorted(codes(shop)) == sorted(code for code in before if code != "LDO551")
+    edit(shop, ".claude/agents/helper.md", "description: Helps.\n", "description: Helps.\ntools: Read\n")
+    assert "LDO511" in codes(shop)  # it accepts nothing any more
+
+
+def test_a_finding_of_a_format_is_accepted_by_the_name_of_the_entry(shop: Path) -> None:
+    (shop / ".claude/agents/helper.md").write_text(HELPER, encoding="utf-8")
+    with (shop / "llmdo.toml").open("a", encoding="utf-8") as manifest:
+        manifest.write('\n[entries.front]\nworker = "helper"\n')
+        manifest.write('\n[[check.accept]]\ncode = "LDO551"\nentry = "fixer"\nreason = "x"\n')
+    assert {"LDO511", "LDO551"} <= {*codes(shop)}
+    edit(shop, "llmdo.toml", 'entry = "fixer"', 'entry = "front"')
+    assert {"LDO511", "LDO551"}.isdisjoint(codes(shop))
+
+
+def test_what_an_acceptance_of_a_format_can_silence_is_said_where_it_is_found() -> None:
+    assert {each.code for each in findings.ALL if each.acceptable} == adopted.OF_FORMATS.keys()

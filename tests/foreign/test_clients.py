@@ -209,3 +209,28 @@ def test_copilot_asks_about_the_own_server_of_an_agent_for_editors(tmp_path: Pat
     files = {".github/agents/a.md": agent % "", ".github/agents/b.md": agent % "target: vscode\n"}
     read = team(tmp_path, "copilot", files)
     assert (decisions(read, "a", "s"), decisions(read, "b", "s")) == (["allowed"], ["needs_approval"])
+
+
+def test_a_server_of_a_session_of_claude_code_is_where_it_is_declared(tmp_path: Path) -> None:
+    servers = '{{\n  "mcpServers": {{\n    "{}": {{"command": "notes"}}\n  }}\n}}\n'
+    files = {
+        ".mcp.json": servers.format("own"),
+        ".claude/plugins/fmt/.claude-plugin/plugin.json": '{"name": "fmt"}',
+        ".claude/plugins/fmt/.mcp.json": servers.format("notes"),
+        ".claude/settings.json": '{"enabledPlugins": {"fmt@x": true}}',
+        ".claude/agents/a.md": "---\nname: a\ndescription: x\n---\nDo it.\n",
+    }
+    read = team(tmp_path, "claude", files)
+    places = {
+        (agent.name, grant.toolset): (
+            grant.at.location.path,
+            grant.at.location.span and grant.at.location.span.line,
+        )
+        for agent in read.agents
+        for grant in agent.grants
+        if grant.server
+    }
+    for agent in ("main-session", "general-purpose"):
+        assert places[agent, "mcp__own"] == (".mcp.json", 3)
+        assert places[agent, "mcp__plugin_fmt_notes"] == (".claude/plugins/fmt/.mcp.json", 3)
+    assert places["a", "mcp__own"][0] == ".claude/agents/a.md"  # it says there what it has

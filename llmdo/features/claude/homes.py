@@ -20,6 +20,7 @@ from llmdo.features.claude.rules import approvals_in, flaw
 from llmdo.features.claude.session import SessionTools
 from llmdo.features.claude.settings import KEYS, MODES, settings_of
 from llmdo.foreign import servers as mcp
+from llmdo.foreign.events import note_unheeded
 from llmdo.syntax.document import Place
 
 if TYPE_CHECKING:
@@ -151,7 +152,8 @@ class _HomeReader:
             },
             **{name: server for plugin in plugins for name, server in plugin.servers.items()},
         }
-        events = [*settings_events(self.files, documents, no_hooks=settings.no_hooks)]
+        events = [*settings_events(self.files, documents, no_hooks=settings.no_hooks is not None)]
+        note_unheeded(self.files, tables, settings.no_hooks)
         events += server_events(self.files, servers)
         if not settings.no_hooks:
             events += hook_events(self.files, tables)

@@ -72,12 +72,20 @@ class SessionTools:
 
     def inherited(self, at: Place) -> Iterator[Grant]:
         """The grants of an agent whose file names no tools."""
+        yield from self.built_in(at)
+        yield from self.of_servers(at)
+
+    def built_in(self, at: Place) -> Iterator[Grant]:
+        """Every tool but those of servers."""
         toolset = EVERY_OTHER_TOOL if self.taken else EVERY_TOOL
         for tool in INHERITED:
             for grant in self.named(tool, at):
                 yield replace(grant, toolset=toolset, is_default=True)
-        for server in self.servers:
-            yield from self.of_server(f"mcp__{server}", at)
+
+    def of_servers(self, at: Place | None = None) -> Iterator[Grant]:
+        """All servers, each from its declaration, or from the place that gives them all to an agent."""
+        for server, (_, declared) in self.servers.items():
+            yield from self.of_server(f"mcp__{server}", at or declared)
 
 
 def server_name(tool: str) -> str:
@@ -99,7 +107,7 @@ def main_session(
         name=name,
         at=at,
         description="What Claude Code is where a person starts it.",
-        grants=tuple(tools.inherited(at)),
+        grants=(*tools.built_in(at), *tools.of_servers()),
         calls=tuple(AgentCall(name=called, at=at) for called in own if not settings.denies_call(called)),
         events=events,
         everyone=None if settings.denies_call() else at,
@@ -149,5 +157,5 @@ def built_in_agents(
 def _grants(name: str, tools: SessionTools, at: Place) -> Iterator[Grant]:
     for tool in BUILT_IN[name]:
         yield from tools.named(tool, at)
-    for server in tools.servers if BUILT_IN[name] == INHERITED else ():
-        yield from tools.of_server(f"mcp__{server}", at)
+    if BUILT_IN[name] == INHERITED:
+        yield from tools.of_servers()

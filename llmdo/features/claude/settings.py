@@ -117,7 +117,7 @@ class ClaudeSettings:
     """Servers of `.mcp.json` that are never started."""
     hooks: tuple[ClaudeHook, ...] = ()
     """Those that may answer in place of a person."""
-    no_hooks: bool = False
+    no_hooks: Place | None = None
     """Whether they are switched off."""
     variables: Mapping[str, str] = field(default_factory=dict)
     """The environment of a session and of its commands."""
@@ -239,14 +239,7 @@ def settings_of(documents: Iterable[Document]) -> ClaudeSettings:
         asks_in_plan=bool(no_auto)
         or any(doc.data.get("useAutoModeDuringPlan") is False for doc in documents[1:]),
         sandbox=_sandbox(documents),
-        no_hooks=next(
-            (
-                off
-                for each in reversed(documents)
-                if isinstance(off := each.data.get("disableAllHooks"), bool)
-            ),
-            False,
-        ),
+        no_hooks=_no_hooks(documents),
         is_sandboxed=bool((on := _place(documents, "enabled", "sandbox")) and on.data is True),
         variables={
             name: str(value) for document in documents for name, value in table(document.data, "env").items()
@@ -255,6 +248,13 @@ def settings_of(documents: Iterable[Document]) -> ClaudeSettings:
             name for document in documents for name in texts(document.data.get("disabledMcpjsonServers"))
         ),
     )
+
+
+def _no_hooks(documents: Sequence[Document]) -> Place | None:
+    """The place that switches all hooks off, if the last word about that does."""
+    places = (Place(document, ("disableAllHooks",)) for document in reversed(documents))
+    last = next((at for at in places if isinstance(at.data, bool)), None)
+    return last if last and last.data is True else None
 
 
 def _mode(documents: Sequence[Document], no_auto: Place | None, *, is_bypass_refused: bool) -> Mode:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from llmdo.base.parts import table, text, texts
-from llmdo.foreign.events import ClientEvents
+from llmdo.foreign.events import ClientEvents, note_unheeded
 from llmdo.syntax.document import Place
 
 if TYPE_CHECKING:
@@ -29,11 +29,13 @@ def events_of(files: Files, layers: ConfigLayers, hooks: Document | None) -> Ite
         yield client.command("notify", command, at)
     for layer in layers.layers:
         yield from _addresses(files, layer)
-    if False in (layers.get("features", "hooks")[0], layers.get("features", "codex_hooks")[0]):
-        return
     tables = [layer.place("hooks") for layer in layers.layers]
     tables += [Place(hooks, ("hooks",))] if hooks else []
-    yield from client.hooks(tables, reads=READS)
+    switches = (layers.get("features", key) for key in ("hooks", "codex_hooks"))
+    switch = next((at for is_on, at in switches if is_on is False), None)
+    note_unheeded(files, tables, switch)
+    if switch is None:
+        yield from client.hooks(tables, reads=READS)
 
 
 def _addresses(files: Files, layer: ConfigLayer) -> Iterator[Grant]:

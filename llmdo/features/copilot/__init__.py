@@ -14,7 +14,13 @@ LOOKED_AT = (
 """Of a repository, of one of an organisation, of plugins, and of a person's profile."""
 HOOKS = ".github/hooks/*.json"
 TEXTS = (*LOOKED_AT, f"**/*{AGENT}", f"**/*{MODE}", f"**/*{PROMPT}")
-FILES = (*TEXTS, HOOKS)
+SETTINGS = (".github/copilot/settings.json", ".github/copilot/settings.local.json")
+"""The settings of its command line in a project, with hooks among them, those that hold over others last."""
+SHARED = (".claude/settings.json", ".claude/settings.local.json")
+"""Settings of Claude Code of which its command line takes the hooks."""
+EXTENSIONS = ".github/extensions/*/extension.mjs"
+LANGUAGE_SERVERS = ".github/lsp.json"
+FILES = (*TEXTS, HOOKS, *SETTINGS, EXTENSIONS, LANGUAGE_SERVERS)
 
 EXTENSION = Extension(
     name="copilot",

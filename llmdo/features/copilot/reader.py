@@ -10,12 +10,12 @@ from llmdo.base.diagnostic import did_you_mean, excerpt, finding
 from llmdo.base.parts import items
 from llmdo.base.source import Location
 from llmdo.base.values import dataclass, field
-from llmdo.features.copilot import AGENT, HOOKS, LOOKED_AT, MODE, PROMPT, TEXTS
+from llmdo.features.copilot import AGENT, LOOKED_AT, MODE, PROMPT, TEXTS
+from llmdo.features.copilot.client import hook_events, session_events
 from llmdo.features.copilot.tools import IN_EDITOR, KnownServer, Tools, UnknownNames, Where
 from llmdo.features.copilot.variants import BUILT_IN, GENERAL, apart, built_in_agents, in_editor
 from llmdo.foreign import reading
 from llmdo.foreign import servers as mcp
-from llmdo.foreign.events import OWN_HOOK, ClientEvents, hooks_in
 from llmdo.foreign.files import Files
 from llmdo.foreign.team import MAX_NAME, Agent, AgentCall, Team
 from llmdo.syntax.document import Place
@@ -47,13 +47,6 @@ _FOR_TOOLS = frozenset(
     {"allowed-tools", "allowedTools", "allowed_tools", "disallowedTools", "permissions", "tool"}
 )
 """Keys for tools in other formats."""
-_READS = frozenset(
-    {
-        "SessionStart", "SubagentStart", "UserPromptSubmit", "sessionStart", "subagentStart", "userPromptSubmit",
-        "userPromptSubmitted",
-    }
-)  # fmt: skip
-"""The events whose hooks may add to the conversation, as the command line and VS Code write them."""
 SESSION = "main-session"
 """The agent that a person talks to, where files of the project are about it."""
 _ITEM = re.compile(r"[^,\s\"'\[\]][^,\"'\[\]]*")
@@ -139,16 +132,13 @@ class _CopilotReader:
 
     def sessions(self) -> Iterator[Agent]:
         """The session of Copilot's cloud agent and of its command line, if the project has hooks for it."""
-        documents = [document for path in self.files.named([HOOKS]) if (document := self.files.json(path))]
-        tables = [Place(document, ("hooks",), of_key=True) for document in documents]
-        events = tuple(ClientEvents(self.files).hooks(tables, reads=_READS))
-        asked = [hook.at for place in tables for hook in hooks_in(place) if OWN_HOOK.fullmatch(hook.command)]
-        if places := [*(event.at for event in events), *asked]:
+        events, at = session_events(self.files)
+        if at:
             yield Agent(
                 name=SESSION,
-                at=places[0],
+                at=at,
                 description="The session of GitHub Copilot.",
-                grants=tuple(Tools(Where(cloud=True, editor=True), dict(self.servers())).every(places[0])),
+                grants=tuple(Tools(Where(cloud=True, editor=True), dict(self.servers())).every(at)),
                 events=events,
                 inherits=True,
                 is_callable=False,
@@ -224,7 +214,7 @@ class _CopilotFileReader:
                 else [grant for name, place in tool_names for grant in tools.of(name, place)]
             ),
             calls=(*calls, *self._handoffs()),
-            events=tuple(ClientEvents(self.reader.files).hooks([self._place("hooks")], reads=_READS)),
+            events=hook_events(self.reader.files, self._place("hooks")),
             everyone=everyone,
             inherits=tool_names is None,
             is_entry=self._is_started(),

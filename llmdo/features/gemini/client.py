@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from llmdo.base.parts import table, text, texts
-from llmdo.foreign.events import ClientEvents
+from llmdo.base.parts import items, table, text
+from llmdo.foreign.events import ClientEvents, note_unheeded
 from llmdo.syntax.document import Place
 
 if TYPE_CHECKING:
@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 
 READS = frozenset({"BeforeAgent", "SessionStart"})
 """The events whose hooks add to the conversation."""
+_SECTIONS = ("hooksConfig", "hooks")
+_SWITCHES = (*((section, "enabled") for section in _SECTIONS), ("tools", "enableHooks"))
+"""Settings that are false where no hook runs."""
 _COMMANDS = (("tools", "discoveryCommand"), ("tools", "callCommand"), ("mcp", "serverCommand"))
 """Settings that are a command; what the first prints are tools, which models read."""
 
@@ -33,17 +36,17 @@ def settings_events(files: Files, document: Document) -> Iterator[Grant]:
     if telemetry.get("enabled") is True and (address := text(telemetry.get("otlpEndpoint"))):
         name = "telemetry.otlpEndpoint"
         yield client.receiver(name, address, Place(document, ("telemetry", "otlpEndpoint")))
-    switches = (
-        table(data, "hooksConfig").get("enabled"),
-        table(data, "hooks").get("enabled"),
-        table(data, "tools").get("enableHooks"),
-    )
-    if False not in switches:
-        off = {
-            *texts(table(data, "hooksConfig").get("disabled")),
-            *texts(table(data, "hooks").get("disabled")),
-        }
-        yield from client.hooks([Place(document, ("hooks",))], reads=READS, off=off)
+    switch = next((at for at in (Place(document, route) for route in _SWITCHES) if at.data is False), None)
+    off = {
+        name: Place(document, (section, "disabled", number))
+        for section in _SECTIONS
+        for number, name in enumerate(items(table(data, section).get("disabled")))
+        if isinstance(name, str)
+    }
+    hooks = [Place(document, ("hooks",))]
+    note_unheeded(files, hooks, switch, off)
+    if switch is None:
+        yield from client.hooks(hooks, reads=READS, off=off)
 
 
 def hook_events(files: Files, tables: Iterable[Place], root: str) -> Iterator[Grant]:

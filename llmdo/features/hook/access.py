@@ -55,12 +55,22 @@ def servers_of(access: Access) -> list[str]:
     return [access.joint.join(parts[:end]) for end in range(1, len(parts) + 1) if parts[:end] != ["mcp"]]
 
 
-def raised_by(access: Access, worker: str, tables: Tables, places: CallPaths) -> frozenset[Capability]:
-    """The capabilities of a call by an agent.
+def raised_by(
+    access: Access, tool: str, worker: str, tables: Tables, places: CallPaths
+) -> frozenset[Capability]:
+    """The capabilities of a call of a tool by an agent. Code of the project may be called like a tool of the client.
 
     Raises:
         UnknownToolError: The tool is in no table.
     """
+    code = frozenset(map(Capability.parse, tables.code[worker].get(tool, ())))
+    if code and access.server is not None:
+        return code
+    return code | _raised_by_line(access, worker, tables, places)
+
+
+def _raised_by_line(access: Access, worker: str, tables: Tables, places: CallPaths) -> frozenset[Capability]:
+    """The capabilities of a call of a server's tool, or of one of the client's own."""
     if access.server is not None:
         own = [
             each
@@ -88,7 +98,24 @@ def raised_by(access: Access, worker: str, tables: Tables, places: CallPaths) ->
     if any(each.name == "net.connect" for each in lines):
         raised.append(Capability("net.connect", _host(access.host)))
     names = [each.name for each in lines if each.name.startswith("fs.")]
-    return frozenset((*raised, *_on_files(names, scopes or [None], tables)))
+    raised += _on_files(names, scopes or [None], tables)
+    if "fs.read" in names:
+        raised += _searched(access, places)
+    return frozenset(raised)
+
+
+def _searched(access: Access, places: CallPaths) -> Iterator[Capability]:
+    """The folders with protected files in which a call looks into files."""
+    from llmdo.features.hook.searching import holds_secrets
+    from llmdo.policy.protection import PROTECTED_READ
+
+    for folder in access.folders if access.names is not None else ():
+        scope = places.scope(folder, is_folder=True)
+        inside = scope and scope.removesuffix("**").rstrip("/")
+        if inside is not None and holds_secrets(
+            places.root, inside, access.names or (), heeds_ignores=access.heeds_ignores
+        ):
+            yield Capability(PROTECTED_READ, scope)
 
 
 def _on_files(names: Iterable[str], scopes: Iterable[str | None], tables: Tables) -> Iterator[Capability]:

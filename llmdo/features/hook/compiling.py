@@ -14,6 +14,7 @@ from llmdo.features.hook import packed
 from llmdo.features.hook.packed import Tables
 from llmdo.foreign.building import EVENTS, EVERYONE
 from llmdo.foreign.commands import besides, commands
+from llmdo.foreign.flows import UNKNOWN
 from llmdo.foreign.known import formats, table_of
 from llmdo.policy.authority import MANIFEST, Capability, decide
 from llmdo.policy.composition import NO_LAYER, Base, Layer, authority_of
@@ -89,6 +90,7 @@ def _unusable(fault: str) -> Tables:
         entries={},
         agents={},
         servers={},
+        code={},
         freely={},
         listed={},
         lines={},
@@ -115,6 +117,7 @@ def tables_of(graph: Graph, client: Client, tightening: tuple[Rule, ...], *, sta
         entries={name: tuple(layers) for name, layers in entries.items()},
         agents=agents,
         servers={name: _servers(graph, worker) for name, worker in workers.items()},
+        code={name: _code(graph, worker) for name, worker in workers.items()},
         freely={name: _freely(graph, worker) for name, worker in workers.items()},
         listed=dict.fromkeys(workers, _listed(workers[agents[client.MAIN]])),
         lines={line.tool: tuple(map(str, line.raised)) for line in table_of(formats()[client.FORMAT])},
@@ -142,6 +145,17 @@ def _servers(graph: Graph, worker: Worker) -> dict[str, tuple[str, ...]]:
             raised = servers.setdefault(_NUMBER.sub("", use.name), set())
             raised.update(str(each) for tool in toolset.tools.values() for each in tool.capabilities)
     return {name: tuple(sorted(raised)) for name, raised in servers.items()}
+
+
+def _code(graph: Graph, worker: Worker) -> dict[str, tuple[str, ...]]:
+    """The capabilities of each tool of a worker of which nothing else is known: those of servers have no such one."""
+    tools: dict[str, set[str]] = {}
+    for use in worker.uses:
+        toolset = graph.toolsets.get(use.name)
+        for tool in toolset.tools.values() if toolset is not None and toolset.kind != "mcp" else ():
+            if any(UNKNOWN.fullmatch(each.name) for each in tool.capabilities):
+                tools.setdefault(tool.name, set()).update(map(str, tool.capabilities))
+    return {name: tuple(sorted(raised)) for name, raised in tools.items()}
 
 
 def _freely(graph: Graph, worker: Worker) -> dict[str, tuple[str, ...]]:

@@ -152,7 +152,7 @@ class _PossibleCall:
         self.context: CallerContext = state.contexts[caller]
         self.base = packed.base_of(tables.base)
         worker = worker_of(self.context.agent, client, tables)
-        self.raised = raised_by(access, worker, tables, CallPaths(state.root, event.folder))
+        self.raised = raised_by(access, event.tool, worker, tables, CallPaths(state.root, event.folder))
         self.carried = frozenset(map(Capability.parse, state.labels_of(caller)))
         if state.is_doubtful:
             self.carried = frozenset(self.base.labelling.labels)

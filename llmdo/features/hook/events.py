@@ -54,6 +54,10 @@ class Access:
     """The paths that it names."""
     folders: tuple[str, ...] = ()
     """The folders that it names with all in them."""
+    names: tuple[str, ...] | None = None
+    """Patterns of names of the files in these folders in whose contents it looks; None if it looks in none."""
+    heeds_ignores: bool = True
+    """Whether it passes over files that git ignores."""
     host: str | None = None
     server: str | None = None
     """The MCP server whose tool it is, as agents have it, perhaps with `joint` and the tool."""
@@ -110,6 +114,12 @@ def searched_folders(folder: object, what: str, *patterns: object) -> tuple[str,
     if any(_may_leave(str(pattern)) for pattern in patterns if pattern is not None):
         return ("/",)
     return ("." if folder is None else text(folder, what),)
+
+
+def named(*patterns: object) -> tuple[str, ...]:
+    """The patterns of names that a call gives, each a text or a list of texts."""
+    texts = [each for pattern in patterns for each in (pattern if isinstance(pattern, list) else [pattern])]
+    return tuple([each for each in texts if isinstance(each, str) and each])
 
 
 def _may_leave(pattern: str) -> bool:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from typing import Any
 
-VERSION = 1
+VERSION = 2
 BUILT_IN = "built in"
 THEIRS = "\0"
 """The beginning of the origin of a rule that the client itself obeys; taken away where it is shown."""
@@ -42,6 +42,8 @@ class Tables:
     """The worker of each agent, by the agent's name for the client."""
     servers: Mapping[str, Mapping[str, tuple[str, ...]]]
     """The capabilities of each MCP server of each worker."""
+    code: Mapping[str, Mapping[str, tuple[str, ...]]]
+    """The capabilities of each tool of each worker that is code of the project."""
     freely: Mapping[str, Mapping[str, tuple[str, ...]]]
     """The capabilities of each tool of each worker about which the client asks nobody."""
     listed: Mapping[str, tuple[tuple[str, ...], ...]]

@@ -193,7 +193,7 @@ class ClientUse:
             raise UnreadableEventError(call.fault)
         if raised is None:
             places = CallPaths(self._root, call.event.folder)
-            raised = raised_by(access, path[-1], self._tables, places)
+            raised = raised_by(access, call.event.tool, path[-1], self._tables, places)
         named = set("".join((*access.files, *access.folders)))
         if named & _PATTERNS or not all(map(_is_plain, raised)):
             raise UnreadableEventError("a path in it could be taken for a pattern, or cannot be shown")

@@ -1,4 +1,4 @@
-"""opencode: agents in Markdown and JSON."""
+"""opencode: agents in Markdown and JSON, and the code that it loads."""
 
 from __future__ import annotations
 
@@ -6,7 +6,19 @@ from llmdo.extensions.spec import Extension, ForeignFormat
 
 AGENTS = (".opencode/agent/**/*.md", ".opencode/agents/**/*.md")
 SETTINGS = ("opencode.json", "opencode.jsonc", ".opencode/opencode.json", ".opencode/opencode.jsonc")
-FILES = (*AGENTS, *SETTINGS)
+PLUGINS, TOOLS = (
+    tuple(
+        f".opencode/{kind}{plural}/{name}.{ending}"
+        for plural in ("", "s")
+        for name in ("*", ".*")
+        for ending in ("js", "ts")
+    )
+    for kind in ("plugin", "tool")
+)
+"""Modules that opencode loads from the folders themselves, also hidden ones."""
+TERMINAL = (".opencode/tui.json", ".opencode/tui.jsonc")
+"""The settings of its terminal, which have plugins of their own."""
+FILES = (*AGENTS, *SETTINGS, *PLUGINS, *TOOLS, *TERMINAL)
 
 EXTENSION = Extension(
     name="opencode",
@@ -15,7 +27,7 @@ EXTENSION = Extension(
             FILES,
             "llmdo.features.opencode",
             "opencode",
-            below=(".opencode/agent/*.md", ".opencode/agents/*.md"),
+            below=(".opencode/agent/*.md", ".opencode/agents/*.md", *PLUGINS, *TOOLS),
         )
     },
 )

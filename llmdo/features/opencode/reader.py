@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING
 
 from llmdo.base.diagnostic import did_you_mean, excerpt
 from llmdo.base.parts import table, text
-from llmdo.base.values import dataclass
-from llmdo.features.opencode import AGENTS, SETTINGS
+from llmdo.base.values import dataclass, replace
+from llmdo.features.opencode import AGENTS, PLUGINS, SETTINGS, TOOLS
+from llmdo.features.opencode.code import OpencodeCode, code_of
 from llmdo.features.opencode.permissions import RULES, TASK, grants_by, matches, rules_of, rules_of_agent
 from llmdo.foreign import reading, servers
-from llmdo.foreign.files import Files
+from llmdo.foreign.files import Files, folder_place
 from llmdo.foreign.permissions import PermissionRule
 from llmdo.foreign.team import MAX_NAME, Agent, AgentCall, Team
 from llmdo.syntax.document import Place
@@ -64,14 +65,16 @@ def read(tree: Tree) -> Team:
             for name in table(document.data, key):
                 if isinstance(Place(document, (key, name)).data, dict):
                     _declare(declared, name, Place(document, (key, name)), "")
-    for path in files.find(AGENTS):
+    # A module that is given alone is no agent.
+    modules = (*PLUGINS, *TOOLS)
+    for path in () if tree.only and files.named(modules) else files.find(AGENTS):
         if content := files.text_or_prompt(path, KEYS):
             name = re.sub(r"^\.opencode/agents?/|\.md$", "", path)
             _declare(declared, name, Place(content.document, ()), content.prompt)
-    project = _OpencodeProject(files, documents, declared)
+    project = _OpencodeProject(files, documents, declared, code_of(files, documents))
     return Team(
         format="opencode",
-        agents=tuple(project.agents()) if documents or declared else (),
+        agents=tuple(project.with_events()) if documents or declared or project.code.at else (),
         files=files.paths,
         problems=tuple(files.problems),
         max_depth=2 * project.depth,  # each call may be over the worker that stands for every agent
@@ -117,12 +120,20 @@ class _OpencodeProject:
     files: Files
     documents: Sequence[Document]
     declared: Mapping[str, _Declaration]
+    code: OpencodeCode
 
     @property
     def depth(self) -> int:
         """How deep agents call each other."""
         depths = [document.data.get("subagent_depth") for document in self.documents]
         return next((depth for depth in reversed(depths) if isinstance(depth, int)), 1)
+
+    def with_events(self) -> Iterator[Agent]:
+        """The agents; those of which a person has a session with what opencode runs in each session."""
+        events = tuple(self.code.events())
+        for agent in self.agents():
+            is_called = agent.header.get("mode") == "subagent"
+            yield replace(agent, events=events) if agent.is_entry and not is_called else agent
 
     def agents(self) -> Iterator[Agent]:
         """Every agent that is not switched off: those of its files, and those that are built in."""
@@ -131,6 +142,7 @@ class _OpencodeProject:
         for document in self.documents:
             known.update(servers.servers_in(document, "mcp"))
         servers.judge(self.files, known)
+        self.code.judge(common)
         known = {name: (server, at) for name, (server, at) in known.items() if _is_on(at)}
         switched_on = {
             name: each for name, each in self.declared.items() if each.header.get("disable") is not True
@@ -139,13 +151,13 @@ class _OpencodeProject:
         built_in = [
             name
             for name, (mode, _) in BUILT_IN.items()
-            if name not in self.declared and (self.documents or mode == "subagent")
+            if name not in self.declared and (self.documents or self.code.at or mode == "subagent")
         ]
         names = [*switched_on, *built_in]
         agents = [
             self._agent(name, declaration, common, known, names) for name, declaration in switched_on.items()
         ]
-        at = self._settings() or next(iter(self.declared.values())).place("description")
+        at = self._settings() or self._of_files()
         agents += [self._agent(name, _Declaration((at,)), common, known, names) for name in built_in]
         called = {
             name
@@ -163,6 +175,11 @@ class _OpencodeProject:
         for document in self.documents:
             return Place(document, (next(iter(document.data), ""),), of_key=True)
         return None
+
+    def _of_files(self) -> Place:
+        """The place of built-in agents of a project without settings."""
+        first = next(iter(self.declared.values()), None)
+        return first.place("description") if first else folder_place(".opencode")
 
     def _agent(
         self,
@@ -187,7 +204,9 @@ class _OpencodeProject:
             *common,
             *own,
         ]
-        grants = grants_by(rules, at, known, None if own or not is_declared else EVERY_TOOL)
+        grants = [*grants_by(rules, at, known, None if own or not is_declared else EVERY_TOOL)]
+        grants += self.code.grants(rules)
+        self.code.judge(own)
         # Below another agent nobody may call a third one but who has a rule about it, and only where they nest.
         is_leaf = mode == "subagent" and (
             self.depth < 2 or all(rule.tool != TASK for rule in (*own, *common))

@@ -6,7 +6,8 @@ from llmdo.extensions.spec import Extension, ForeignFormat
 
 MODES = ".roomodes"
 SERVERS = ".roo/mcp.json"
-FILES = (MODES, SERVERS)
+TOOLS = (".roo/tools/*.js", ".roo/tools/*.ts")
+FILES = (MODES, SERVERS, *TOOLS)
 
 EXTENSION = Extension(
     name="roo", formats={"roo": ForeignFormat(FILES, "llmdo.features.roo", "Roo Code", below=FILES)}

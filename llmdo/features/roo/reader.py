@@ -3,27 +3,31 @@
 from __future__ import annotations
 
 import re
+from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
 from llmdo.base.diagnostic import did_you_mean, excerpt
 from llmdo.base.parts import items, table, text
 from llmdo.base.values import dataclass, replace
-from llmdo.features.roo import MODES, SERVERS
+from llmdo.features.roo import MODES, SERVERS, TOOLS
 from llmdo.features.roo.table import BUILT_IN, CALLING, GROUPS, REMOVED, TABLE
 from llmdo.foreign import reading, servers
-from llmdo.foreign.files import Files
-from llmdo.foreign.team import MAX_NAME, Agent, Team
-from llmdo.syntax.document import Place
+from llmdo.foreign.events import ClientEvents, script_abilities
+from llmdo.foreign.files import Files, folder_place
+from llmdo.foreign.lines import Line
+from llmdo.foreign.team import MAX_NAME, Agent, Team, capability_of
+from llmdo.syntax.document import Document, Place
 from llmdo.syntax.header import YamlBounds
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
+    from llmdo.base.source import Source
     from llmdo.base.values import Json
     from llmdo.foreign.team import Grant
     from llmdo.foreign.tree import Tree
     from llmdo.graph.described import Server
-    from llmdo.syntax.document import Document, Route
+    from llmdo.syntax.document import Route
 
     Declared = Mapping[str, tuple[Server, Place]]
 
@@ -38,19 +42,22 @@ BOUNDS = YamlBounds(1024 * 1024, 20_000)  # a file of a hundred modes with long 
 _SLUG = re.compile(r"[a-zA-Z0-9-]+")
 _LINES = {line.tool: line for line in TABLE}
 _ASKS = "Roo Code, where a person has switched no approval on"
+_CODE = "Roo Code, which asks nobody about a tool in code"
 _REFUSED = "so Roo Code loads no mode of this file"
 
 
 def read(tree: Tree) -> Team:
     """The modes of a project of Roo Code, and those that every project has."""
     files = Files(tree, "Roo Code")
-    paths = files.find((MODES, SERVERS))
+    paths = [path for path in files.find((MODES, SERVERS)) if not path.endswith((".js", ".ts"))]
     modes = next((path for path in paths if not path.endswith(".json")), None)
     document = _modes(files, modes) if modes else None
-    reader = _ModeReader(files, _servers(files, [path for path in paths if path.endswith(".json")]))
+    code = tuple(source for path in files.named(TOOLS) if (source := files.source(path)))
+    reader = _ModeReader(files, _servers(files, [path for path in paths if path.endswith(".json")]), code)
     own = [*reader.own(document)] if document else []
     first = document or next((files.json(path) for path in files.paths if path.endswith(".json")), None)
-    others = reader.built_in(Place(first, ()), {agent.name for agent in own}) if first else ()
+    at = Place(first, ()) if first else folder_place(".roo") if code else None
+    others = reader.built_in(at, {agent.name for agent in own}) if at else ()
     return Team(
         format="roo",
         agents=(*own, *others),
@@ -91,6 +98,28 @@ class _ModeReader:
 
     files: Files
     servers: Declared
+    code: tuple[Source, ...]
+    """The modules of tools in code."""
+
+    def _in_code(self) -> Iterator[Grant]:
+        """The tools in code, which Roo Code approves by itself once a person has switched them on."""
+        for source in self.code:
+            name = PurePosixPath(source.path).stem
+            able = {capability_of(name), *map(str, script_abilities(source.path, source.text))}
+            line = Line(excerpt(name, MAX_NAME), tuple(sorted(able)), "allowed", "open", "")
+            yield line.grant(Place(Document(source, {}, dict), ()), _CODE)
+
+    def _events(self) -> tuple[Grant, ...]:
+        client = ClientEvents(self.files)
+        return tuple(
+            client.module(
+                f"tool {PurePosixPath(source.path).stem}",
+                source.path,
+                Place(Document(source, {}, dict), ()),
+                source.path,
+            )
+            for source in self.code
+        )
 
     def own(self, document: Document) -> Iterator[Agent]:
         """The modes of a file. Roo Code refuses the whole file for one mistake, which is noted; all are read."""
@@ -126,7 +155,8 @@ class _ModeReader:
                     name=slug,
                     at=at,
                     description="Built into Roo Code.",
-                    grants=(*grants, _calling(at)),
+                    grants=(*grants, *self._in_code(), _calling(at)),
+                    events=self._events() if slug == "code" and not own else (),
                     everyone=at,
                     is_entry=slug == "code" and not own,
                 )
@@ -149,7 +179,8 @@ class _ModeReader:
                 if key not in ("roleDefinition", "customInstructions")
             },
             description=text(mode.get("description")) or text(mode.get("whenToUse")) or None,
-            grants=(*grants, _calling(at)),
+            grants=(*grants, *self._in_code(), _calling(at)),
+            events=self._events(),
             everyone=at,
         )
 

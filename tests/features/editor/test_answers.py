@@ -306,3 +306,20 @@ def test_an_entry_says_what_may_follow_a_strangers_words(tmp_path: Path) -> None
     assert meaning is not None
     assert "After a stranger's words:" in meaning
     assert "| `fs.write:reports/**` | blocked | main > other > kit | main > filesystem |" in meaning
+
+
+def test_unsaved_texts_of_adopted_files_are_what_counts(tmp_path: Path) -> None:
+    manifest = 'schema = 1\n\n[workspace]\nname = "w"\nfrom = ["claude"]\n'
+    (tmp_path / "llmdo.toml").write_text(manifest, encoding="utf-8")
+    path = ".claude/agents/a.md"
+    (tmp_path / path).parent.mkdir(parents=True)
+    (tmp_path / path).write_text("---\nname: a\ndescription: x\ntools: Read\n---\nDo.\n", encoding="utf-8")
+    session = Session(tmp_path, "utf-16")
+    assert path not in session.reading().by_path
+    session.edit(path, "---\r\nname: a\r\ndescription: x\r\ntools: Read, Bsah\r\n---\r\nDo.\r\n")
+    (unknown,) = session.reading().by_path[path]
+    assert (unknown.code, unknown.at.span and unknown.at.span.line) == ("LDO250", 4)
+    session.edit(".claude/agents/new.md", "---\nname: new\ndescription: x\ntools: [Write]\n---\nDo.\n")
+    assert "new" not in session.reading().project.graph.workers  # as with files of llmdo's own
+    session.close(path)
+    assert path not in session.reading().by_path

@@ -97,7 +97,7 @@ def hosted(command: object) -> dict[str, list[object]]:
 def test_it_starts_the_server_without_a_shell_and_ends_it() -> None:
     started = hosted(["llmdo", "lsp"])["started"]
     server = {"command": "llmdo", "args": ["lsp"], "options": {"shell": False}}
-    assert started == [["start", server, 4], ["stop"], ["start", server, 4], ["stop"]]
+    assert started == [["start", server, 5], ["stop"], ["start", server, 5], ["stop"]]
 
 
 @pytest.mark.few(1)

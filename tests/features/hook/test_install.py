@@ -139,3 +139,27 @@ def test_the_command_shows_the_change_and_writes_it_if_told_to(session: Session)
     assert (session.root / ".claude/settings.json").exists()
     again = llmdo(session.root, *words)
     assert (again.returncode, again.stdout) == (0, "")
+
+
+SWITCHES = {
+    "claude": (".claude/settings.local.json", '{"disableAllHooks": true}'),
+    "codex": (".codex/config.toml", "[features]\nhooks = false\n"),
+    "copilot": (".github/copilot/settings.json", '{"disableAllHooks": true}'),
+    "gemini": (".gemini/settings.json", '"hooksConfig": {"enabled": false}'),
+}
+
+
+@pytest.mark.parametrize("client", SWITCHES)
+def test_hooks_that_are_switched_off_in_an_adopted_project_are_a_finding(client: str, tmp_path: Path) -> None:
+    manifest = f'schema = 1\n[workspace]\nname = "shop"\nfrom = ["{client}"]\n'
+    (tmp_path / "llmdo.toml").write_text(manifest)
+    install.write(tmp_path, install.change_for(tmp_path, client))
+    assert "switched off" not in llmdo(tmp_path, "check").stdout
+    path, text = SWITCHES[client]
+    if client == "gemini":
+        text = f"{{{text},{(tmp_path / path).read_text().lstrip().removeprefix('{')}"
+    (tmp_path / path).parent.mkdir(exist_ok=True)
+    (tmp_path / path).write_text(text)
+    done = llmdo(tmp_path, "check")
+    assert "does not ask llmdo, because hooks are switched off here" in done.stdout
+    assert f"--> {path}:" in done.stdout

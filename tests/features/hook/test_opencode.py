@@ -118,6 +118,35 @@ def test_an_agent_that_is_given_more_words_knows_what_the_session_read(session: 
     assert session.call("write", "fixer", filePath="a.txt") == "blocked"
 
 
+def test_a_search_in_a_folder_with_a_secret_counts_as_a_read_of_it(session: Session) -> None:
+    assert session.call("grep", pattern="x") == "allowed"
+    (session.root / "src").mkdir()
+    (session.root / "src/.env").write_text("KEY=x\n")
+    read = session.call("read", filePath="src/.env")
+    assert read != "allowed"
+    assert session.call("grep", pattern="x") == read
+    assert session.call("grep", pattern="x", path="src") == read
+    assert session.call("grep", pattern="x", path=".opencode") == "allowed"
+    assert session.call("grep", pattern="x", include="*.py") == "allowed"
+    assert session.call("glob", pattern="*") == "allowed"
+    assert session.call("list") == "allowed"
+
+
+def test_a_tool_in_code_is_judged_as_one_also_where_it_has_the_name_of_another(session: Session) -> None:
+    code = "export default { description: 'x', args: {}, execute: async () => 'x' }\n"
+    assert session.call("deploy", to="x") == "blocked"
+    assert session.call("read", filePath="a.txt") == "allowed"
+    (session.root / ".opencode/tool").mkdir()
+    for name in ("deploy", "read"):
+        (session.root / f".opencode/tool/{name}.ts").write_text(code)
+    with (session.root / "llmdo.toml").open("a") as manifest:
+        manifest.write('\n[workers.build]\napprovals = { "x.read.any" = "blocked" }\n')
+    relock(session.root)
+    assert session.call("deploy", to="x") == "allowed"
+    assert session.call("deploy_all", to="x") == "blocked"
+    assert session.call("read", filePath="a.txt") == "blocked"
+
+
 PLAYER = """\
 import { Llmdo } from "./plugin.mjs"
 const sessions = { s1: {}, s2: { parentID: "s1" } }

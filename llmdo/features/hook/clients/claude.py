@@ -14,6 +14,7 @@ from llmdo.features.hook.events import (
     MAIN_CONTEXT,
     Access,
     ClientEvent,
+    named,
     text,
     tool_input,
 )
@@ -95,7 +96,8 @@ def access(event: ClientEvent) -> Access:
     if tool in _FILES:
         return Access(lines=(tool,), files=(text(arguments.get(_FILES[tool]), _FILES[tool]),))
     if tool in _FOLDERS:
-        return Access(lines=(tool,), folders=_folders(tool, arguments))
+        names = named(arguments.get("glob")) if tool == "Grep" else None
+        return Access(lines=(tool,), folders=_folders(tool, arguments), names=names)
     if tool in _SHELLS:
         command = text(arguments.get("command"), "command")
         reading = ("Bash (only reads)",) if tool == "Bash" else ()

@@ -16,6 +16,7 @@ from llmdo.features.hook.events import (
     Access,
     ClientEvent,
     UnreadableEventError,
+    named,
     searched_folders,
     text,
     tool_input,
@@ -102,7 +103,8 @@ def access(event: ClientEvent) -> Access:
             return Access(lines=(line,), files=(text(arguments.get(names[tool]), names[tool]),))
     if tool in _FOLDERS:
         patterns = (arguments.get("glob"), arguments.get("pattern") if tool == "glob" else None)
-        return Access(lines=("search",), folders=searched_folders(arguments.get("path"), "path", *patterns))
+        folders = searched_folders(arguments.get("path"), "path", *patterns)
+        return Access(lines=("search",), folders=folders, names=named(*patterns) if tool != "glob" else None)
     if tool in _SHELLS:
         return Access(lines=("execute",), command=text(arguments.get(_SHELLS[tool]), _SHELLS[tool]))
     if tool == "web_fetch":

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import json
 
-from llmdo.features.hook.events import Access, ClientEvent, searched_folders, text, tool_input
+from llmdo.features.hook.events import Access, ClientEvent, named, searched_folders, text, tool_input
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -92,7 +92,13 @@ def access(event: ClientEvent) -> Access:
     if tool in _FOLDERS:
         key, names = _FOLDERS[tool]
         folders = searched_folders(arguments.get(key), key, *map(arguments.get, names))
-        return Access(lines=(tool,), folders=folders)
+        given = named(*map(arguments.get, names)) if tool == "grep_search" else None
+        return Access(
+            lines=(tool,), folders=folders, names=given, heeds_ignores=arguments.get("no_ignore") is not True
+        )
+    if tool == "read_many_files" and (given := named(arguments.get("include"), arguments.get("paths"))):
+        folders = searched_folders(None, "dir_path", *given)
+        return Access(lines=(tool,), folders=folders, names=given, heeds_ignores=False)
     if tool == "run_shell_command":
         return Access(lines=(tool,), command=text(arguments.get("command"), "command"))
     if tool == "web_fetch":

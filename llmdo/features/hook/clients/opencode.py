@@ -17,6 +17,7 @@ from llmdo.features.hook.events import (
     MAIN_CONTEXT,
     Access,
     ClientEvent,
+    named,
     patched_files,
     searched_folders,
     text,
@@ -101,7 +102,8 @@ def access(event: ClientEvent) -> Access:
         return Access(lines=(line,), files=patched_files(patch))
     if tool in _FOLDERS:
         patterns = (arguments.get("include"), arguments.get("pattern") if tool == "glob" else None)
-        return Access(lines=(line,), folders=searched_folders(arguments.get("path"), "path", *patterns))
+        folders = searched_folders(arguments.get("path"), "path", *patterns)
+        return Access(lines=(line,), folders=folders, names=named(*patterns) if tool == "grep" else None)
     if tool == "bash":
         return Access(lines=(line,), command=text(arguments.get("command"), "command"), is_refined=True)
     if tool == "webfetch":

@@ -1,0 +1,212 @@
+"""Code of a project that opencode runs: plugins, tools in code, formatters, language servers, providers of models."""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from pathlib import PurePosixPath
+from typing import TYPE_CHECKING
+
+from llmdo.base.diagnostic import excerpt
+from llmdo.base.parts import items, table, text, texts
+from llmdo.base.values import dataclass
+from llmdo.features.opencode import PLUGINS, TERMINAL, TOOLS
+from llmdo.features.opencode.permissions import matches
+from llmdo.foreign.events import UNTRUSTED, ClientEvents, is_own_plugin, script_abilities
+from llmdo.foreign.team import MAX_NAME, Grant, capability_of
+from llmdo.policy.authority import Capability
+from llmdo.syntax.document import Document, Place
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from llmdo.foreign.files import Files
+    from llmdo.foreign.permissions import PermissionRule
+
+_ENTRIES = ("index.ts", "index.tsx", "index.js", "index.mjs", "index.cjs")
+_OF_TERMINAL = ("tui.json", "tui.jsonc")
+_BUNDLED = "@ai-sdk/"
+"""The beginning of the packages of providers that opencode has itself."""
+_EXPORTED = re.compile(
+    r"^export\s+(?:(?P<default>default)\b|(?:(?:const|let|var|(?:async\s+)?function)\s+(?P<name>\w+))|(?P<other>[*{]))",
+    re.MULTILINE,
+)
+_GIVES_TOOLS = re.compile(r"\btool\s*[:({]")
+"""A sign that a plugin has tools."""
+ORIGIN = "opencode, which asks nobody about a tool in code"
+
+
+@dataclass(frozen=True, slots=True)
+class LoadedModule:
+    """A module that opencode loads."""
+
+    name: str
+    shown: str
+    at: Place
+    path: str | None
+    """Its file in the project; None for one from elsewhere."""
+
+
+@dataclass(frozen=True, slots=True)
+class OpencodeCode:
+    """All code of a project that opencode runs."""
+
+    files: Files
+    documents: Sequence[Document]
+    """The settings, the uppermost last."""
+    plugins: tuple[LoadedModule, ...]
+    tools: tuple[LoadedModule, ...]
+
+    @property
+    def at(self) -> Place | None:
+        """The place of the first module; None without any."""
+        return next((each.at for each in (*self.plugins, *self.tools)), None)
+
+    def events(self) -> Iterator[Grant]:
+        """What runs in each session, whatever its model chooses."""
+        client = ClientEvents(self.files)
+        for plugin in self.plugins:
+            yield client.module(f"plugin {plugin.name}", plugin.shown, plugin.at, plugin.path)
+        for tool in self.tools:
+            yield client.module(f"tool {tool.name}", tool.shown, tool.at, tool.path)
+        for document in self.documents:
+            for kind, route in (("formatter", ("formatter",)), ("language server", ("lsp",))):
+                yield from _commands(client, document, kind, route)
+            yield from _providers(client, document)
+
+    def grants(self, rules: Sequence[PermissionRule]) -> Iterator[Grant]:
+        """The tools in code that an agent with these rules has: a rule takes one away, but none asks about it."""
+        for tool in self.tools:
+            source = self.files.source(tool.path or "")
+            for name in _names(tool.name, source.text if source else ""):
+                able = script_abilities(tool.path or "", source.text) if source else ()
+                yield from _grant(name, name, tool.at, (capability_of(name), *map(str, able)), rules)
+        for plugin in self.plugins:
+            if PurePosixPath(plugin.at.document.source.path).name in _OF_TERMINAL:
+                continue
+            source = self.files.source(plugin.path) if plugin.path else None
+            if source is None or _GIVES_TOOLS.search(source.text):
+                unknown = (capability_of(plugin.name), str(UNTRUSTED))
+                yield from _grant(f"tools of plugin {plugin.name}", "any", plugin.at, unknown, rules)
+
+    def judge(self, rules: Iterable[PermissionRule]) -> None:
+        """Notes the rules that ask about a tool in code, which nothing obeys."""
+        sources = ((tool.name, self.files.source(tool.path or "")) for tool in self.tools)
+        names = [each for name, source in sources for each in _names(name, source.text if source else "")]
+        for rule in rules:
+            about = [name for name in names if matches(rule.tool, name)]
+            if about and rule.tool != "*" and rule.decision == "needs_approval":
+                message = (
+                    f"opencode asks nobody about the tool `{excerpt(about[0])}`, which is code of the project"
+                )
+                self.files.note("LDO151", rule.at, message, "write `deny`, which takes it away")
+
+
+def _grant(
+    toolset: str, tool: str, at: Place, able: Iterable[str], rules: Iterable[PermissionRule]
+) -> Iterator[Grant]:
+    last = next((rule for rule in reversed([*rules]) if matches(rule.tool, toolset)), None)
+    if last and last.decision == "blocked" and last.pattern == "*":
+        return
+    yield Grant(
+        toolset=excerpt(toolset, MAX_NAME),
+        tool=excerpt(tool, MAX_NAME),
+        capabilities=tuple(sorted({Capability.parse(each) for each in able}, key=str)),
+        decision="allowed",
+        origin=ORIGIN,
+        at=at,
+        is_open=True,
+    )
+
+
+def _names(stem: str, source: str) -> list[str]:
+    """The tools in a file: of its own name by default, and one for each other name that it exports."""
+    names: dict[str, None] = {}
+    for each in _EXPORTED.finditer(source):
+        names[stem if each["default"] else f"{stem}_{each['name'] or '*'}"] = None
+    return [*names] or [stem]
+
+
+def code_of(files: Files, documents: Sequence[Document]) -> OpencodeCode:
+    """The code of a project with these settings; llmdo's own plugin is none."""
+    terminal = files.named(TERMINAL) if files.tree.only else (*_OF_TERMINAL, *TERMINAL)
+    settings = [*documents, *(each for path in terminal if (each := files.json(path)))]
+    named = [module for document in settings for module in _named(files, document)]
+    plugins = [*named, *_in_folders(files, PLUGINS)]
+    by_file = {each.path or each.shown: each for each in plugins}
+    return OpencodeCode(
+        files,
+        documents,
+        tuple(each for each in by_file.values() if not _is_own(files, each)),
+        tuple(_in_folders(files, TOOLS)),
+    )
+
+
+def _is_own(files: Files, module: LoadedModule) -> bool:
+    source = files.source(module.path) if module.path else None
+    return source is not None and is_own_plugin(source.text)
+
+
+def _in_folders(files: Files, patterns: Iterable[str]) -> Iterator[LoadedModule]:
+    for path in files.named(patterns):
+        if source := files.source(path):
+            name = PurePosixPath(path).stem
+            yield LoadedModule(name, path, Place(Document(source, {}, dict), ()), path)
+
+
+def _named(files: Files, document: Document) -> Iterator[LoadedModule]:
+    """The plugins that settings name, by `plugin` or by its later name, each perhaps with options."""
+    for key in ("plugin", "plugins"):
+        for number, entry in enumerate(items(document.data.get(key))):
+            spec = text(entry) or text(next(iter(items(entry)), None)) or text(table(entry).get("package"))
+            if spec:
+                yield _specified(files, spec, Place(document, (key, number)))
+
+
+def _specified(files: Files, spec: str, at: Place) -> LoadedModule:
+    """The module that `spec` names: a package, or a file or a folder beside the settings."""
+    plain = spec.removeprefix("file://")
+    if plain == spec and not spec.startswith("."):
+        name = spec[: spec.rfind("@")] if spec.rfind("@") > 0 else spec
+        return LoadedModule(excerpt(name, MAX_NAME), spec, at, None)
+    inside = posixpath.normpath(posixpath.join(posixpath.dirname(at.document.source.path), plain))
+    path = None if inside.startswith(("..", "/")) else _entry(files, inside)
+    return LoadedModule(excerpt(PurePosixPath(plain).stem, MAX_NAME), spec, at, path)
+
+
+def _entry(files: Files, path: str) -> str | None:
+    """The file by which a module at a path of the project begins; None if there is none that can be read."""
+    manifest = f"{path}/package.json"
+    candidates = [path]
+    if files.tree.read(manifest) and (package := files.json(manifest)):
+        server = table(package.data, "exports").get("./server")
+        entries = (text(server), *texts(table(server).values()), text(package.data.get("main")))
+        candidates += [posixpath.normpath(f"{path}/{entry}") for entry in entries if entry]
+    candidates += [f"{path}/{name}" for name in _ENTRIES]
+    for each in candidates:
+        read = files.tree.read(each)
+        if read and not read[1]:
+            return each
+    return None
+
+
+def _commands(client: ClientEvents, document: Document, kind: str, route: tuple[str]) -> Iterator[Grant]:
+    """The commands that settings give for files of a kind."""
+    for name, each in table(document.data, *route).items():
+        command = " ".join(texts(table(each).get("command")))
+        if command and table(each).get("disabled") is not True:
+            at = Place(document, (*route, name, "command"))
+            yield client.command(f"{kind} {excerpt(name, MAX_NAME)}", command, at)
+
+
+def _providers(client: ClientEvents, document: Document) -> Iterator[Grant]:
+    """The packages of providers that opencode does not have itself, and the addresses of models."""
+    for name, each in table(document.data, "provider").items():
+        package, address = text(table(each).get("npm")), text(table(each, "options").get("baseURL"))
+        shown = f"provider {excerpt(name, MAX_NAME)}"
+        if package and not package.startswith(_BUNDLED):
+            module = _specified(client.files, package, Place(document, ("provider", name, "npm")))
+            yield client.module(shown, module.shown, module.at, module.path)
+        if address:
+            at = Place(document, ("provider", name, "options", "baseURL"))
+            yield client.receiver(shown, address, at)

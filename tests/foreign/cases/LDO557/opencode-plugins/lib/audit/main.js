@@ -1,0 +1,1 @@
+export const Audit = async () => ({ event: async () => { await fetch("https://audit.example.com/log") } })

@@ -1,0 +1,1 @@
+export default { description: "Counts.", args: {}, execute: async () => "3" }

@@ -1,0 +1,1 @@
+export default { name: "count", description: "Counts.", execute: async () => "3" }
