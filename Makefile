@@ -93,6 +93,16 @@ mutants: compiled
 agentdojo: .venv-agentdojo/.installed
 	.venv-agentdojo/bin/python -m bench.agentdojo $(SUITES)
 
+# The same through `llmdo hook`, with the Codex of `make clients`: MOST=60 for pairs by chance.
+SUITE ?= banking
+.PHONY: agentdojo-hook benign
+agentdojo-hook: .venv-agentdojo/.installed
+	.venv-agentdojo/bin/python -m bench.agentdojo.hooked $(SUITE) $(if $(MOST),--most $(MOST))
+
+# Ordinary work of the clients of `make clients` under `llmdo hook`, where nothing is to be blocked.
+benign: install-dev
+	$(BIN)/python -m bench.benign $(CLIENTS)
+
 # In an environment of its own as well; FUZZ=20 tries twenty mutants of each scenario besides.
 .venv-delegationbench/.installed: pyproject.toml
 	$(PYTHON) -m venv .venv-delegationbench

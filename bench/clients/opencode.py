@@ -204,7 +204,8 @@ class _Server:
                     self.ask("POST", f"/permission/{question['id']}/reply", {"reply": "once"})
 
 
-def _environ(home: Path, port: int) -> dict[str, str]:
+def environ_of(home: Path, port: int) -> dict[str, str]:
+    """Its environment, with settings by which it asks the scripted model at a port."""
     model = {
         "npm": "@ai-sdk/openai-compatible",
         "options": {"baseURL": f"http://127.0.0.1:{port}/v1", "apiKey": "none"},
@@ -230,7 +231,7 @@ def _environ(home: Path, port: int) -> dict[str, str]:
 def _serving(folder: Path, home: Path, script: Script) -> Iterator[_Server]:
     at = script.port + 1 if script.port < 65000 else script.port - 1
     words = [str(folder / PROGRAM), "serve", "--port", str(at)]
-    with started(words, _environ(home, script.port), home) as child:
+    with started(words, environ_of(home, script.port), home) as child:
         assert child.stdout
         if not any("listening" in line for line in child.stdout):
             raise ClientEndedError("it ended before it had started")

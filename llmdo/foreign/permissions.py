@@ -98,6 +98,15 @@ def written(rules: Iterable[PermissionRule]) -> dict[str, tuple[str, ...]]:
     }
 
 
+def listed_commands(rules: Iterable[PermissionRule], tool: str, rest: str = "") -> dict[str, tuple[str, ...]]:
+    """The commands that rules allow by how they begin, as `written` has them; `rest` stands for more words."""
+    allowed = (
+        rule.pattern for rule in rules if rule.tool == tool and rule.decision == "allowed" and rule.pattern
+    )
+    texts = tuple(dict.fromkeys(f"shell({pattern}{rest})" for pattern in allowed))
+    return {"allow": texts} if texts else {}
+
+
 def form(name: str) -> re.Pattern[str]:
     """The form `TOOL` or `TOOL(PATTERN)` of a rule, with a regular expression for the name of the tool."""
     return re.compile(rf"\s*(?P<tool>{name})(?:\((?P<what>.*)\))?\s*", re.DOTALL)

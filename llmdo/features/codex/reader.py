@@ -138,6 +138,7 @@ class _CodexProject:
     ) -> Agent:
         self._note_unasked(layers)
         model = layers.text("model")[0]
+        listed = tuple(f"shell({each}:*)" for rule in self.rules for each in rule.beginnings)
         return Agent(
             name=name,
             at=at,
@@ -149,6 +150,7 @@ class _CodexProject:
             grants=tuple(CodexTools(self.files, layers, self.rules, at, layers).grants()),
             calls=calls,
             events=tuple(events_of(self.files, layers, self.hooks)),
+            permissions={"allow": listed} if listed else {},
             is_callable=False,
         )
 

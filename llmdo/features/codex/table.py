@@ -30,9 +30,12 @@ TABLE = (
     Line("spawn_agent", ("agent.delegate",), "allowed", "declared", _AGENTS),
     *(
         Line(name, (), "allowed", "declared", _CONFIG)
-        for name in ("close_agent", "request_user_input", "send_input", "update_plan", "wait_agent")
+        for name in (
+            "close_agent", "create_goal", "get_goal", "request_user_input", "resume_agent", "send_input", "update_goal",
+            "update_plan", "wait_agent",
+        )
     ),
-)
+)  # fmt: skip
 """The defaults: the sandbox `workspace-write`, and `on-request`, by which the model asks to leave it.
 
 A server says which of its own tools only read, and these are not asked about: so `approval_mode = "auto"` allows.

@@ -42,6 +42,8 @@ class AllowedCommands:
 
     capabilities: tuple[Capability, ...]
     at: Place
+    beginnings: tuple[str, ...]
+    """Their first words, where none of these has a blank in it."""
 
 
 def allowed_commands(files: Files, source: Source) -> Iterator[AllowedCommands]:
@@ -66,7 +68,8 @@ def allowed_commands(files: Files, source: Source) -> Iterator[AllowedCommands]:
         raised = {commands(pattern, is_prefix=True) for pattern in patterns}
         raised.update(each for pattern in patterns for each in besides(pattern, is_prefix=True))
         is_any = UNLISTED in raised or not words
-        yield AllowedCommands((UNLISTED,) if is_any else tuple(sorted(raised, key=str)), at)
+        beginnings = tuple(each for each in patterns if len(each.split()) == len(words) > 0)
+        yield AllowedCommands((UNLISTED,) if is_any else tuple(sorted(raised, key=str)), at, beginnings)
 
 
 def _calls(source: Source) -> list[ast.Call] | None:

@@ -11,9 +11,10 @@ from llmdo.base.values import replace
 from llmdo.features.gemini import AGENTS, EXTENSIONS, HOOKS, MANIFEST, POLICIES, SETTINGS
 from llmdo.features.gemini.agents import LOCAL, REMOTE, AgentFile, Home, note_trust, servers_of
 from llmdo.features.gemini.client import hook_events, settings_events
-from llmdo.features.gemini.settings import ORIGIN, GeminiRules, judge_servers, listed, rules_of, whole
+from llmdo.features.gemini.settings import ORIGIN, SHELL, GeminiRules, judge_servers, listed, rules_of, whole
 from llmdo.features.gemini.table import TABLE
 from llmdo.foreign.files import Files
+from llmdo.foreign.permissions import listed_commands
 from llmdo.foreign.servers import judge
 from llmdo.foreign.team import MAX_NAME, Agent, Team
 from llmdo.syntax.document import Place
@@ -138,6 +139,7 @@ def _session(
         events=tuple(events),
         inherits=home.rules.core is None,
         but=home.rules.without,
+        permissions=listed_commands(home.rules.rules, SHELL, ":*"),
     )
 
 

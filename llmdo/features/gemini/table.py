@@ -34,6 +34,7 @@ TABLE = (
         Line(name, (), "allowed", "declared", _TOOLS)
         for name in (
             "activate_skill", "ask_user", "complete_task", "enter_plan_mode", "exit_plan_mode", "get_internal_docs",
+            "list_background_processes", "read_background_output",
             "tracker_add_dependency", "tracker_create_task", "tracker_get_task", "tracker_list_tasks",
             "tracker_update_task", "tracker_visualize", "update_topic", "write_todos",
         )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 
+from llmdo.features.hook.events import ANY_SERVER
 from llmdo.policy.authority import Capability
 
 TYPE_CHECKING = False
@@ -21,7 +22,8 @@ class UnknownToolError(Exception):
 UNLISTED = "proc.exec.unlisted"
 EXEC = "proc.exec"
 LISTED = Capability(EXEC)
-EXEC_READ = Capability("proc.exec.read")
+READ_LIKE = {"sed": "cat"}
+"""The programs whose rules vouch for what another one only reads."""
 
 
 class CallPaths:
@@ -46,11 +48,17 @@ class CallPaths:
         """The scope of a word of a command; None if it is not plainly in the project."""
         from llmdo.policy.shell.rules import scope_in_text
 
-        return None if scope_in_text(word) is None else self.scope(word, is_folder=True)
+        # Of an absolute path, and one that leads up, the disk says whether it is in the project.
+        inner = "/".join(part for part in word.split("/") if part != "..").lstrip("/").replace("\t", " ")
+        if scope_in_text(inner or ".") is None or self.scope(word) is None:
+            return None
+        return self.scope(word, is_folder=True)
 
 
-def servers_of(access: Access) -> list[str]:
+def servers_of(access: Access, worker: str, tables: Tables) -> list[str]:
     """The servers that a called tool may be of: where its name begins nobody can tell, as either may have a joint."""
+    if access.server == ANY_SERVER:
+        return [*tables.servers[worker]]
     parts = access.server.split(access.joint) if access.server else []
     return [access.joint.join(parts[:end]) for end in range(1, len(parts) + 1) if parts[:end] != ["mcp"]]
 
@@ -72,18 +80,20 @@ def raised_by(
 def _raised_by_line(access: Access, worker: str, tables: Tables, places: CallPaths) -> frozenset[Capability]:
     """The capabilities of a call of a server's tool, or of one of the client's own."""
     if access.server is not None:
+        servers = tables.servers[worker]
+        is_any = access.server == ANY_SERVER
         own = [
             each
-            for name, raised in tables.servers[worker].items()
-            if access.server == name or access.server.startswith(f"{name}{access.joint}")
+            for name, raised in servers.items()
+            if is_any or access.server == name or access.server.startswith(f"{name}{access.joint}")
             for each in raised
         ]
-        if not own:
+        if not own and not is_any:
             raise UnknownToolError(
                 f"the server of `{access.server}` is not one that the project declares for this agent"
             )
         return frozenset(map(Capability.parse, own))
-    for line in (*access.lines, *access.reading):
+    for line in (*access.lines, *access.reading, *access.listed):
         if line not in tables.lines:
             raise UnknownToolError(f"the tool `{line}` is not one that llmdo knows")
     lines = [Capability.parse(each) for line in access.lines for each in tables.lines[line]]
@@ -153,7 +163,9 @@ def _of_command(
     command: str, access: Access, lines: Iterable[Capability], worker: str, tables: Tables, places: CallPaths
 ) -> Iterator[Capability]:
     first = command.split(maxsplit=1)[:1]
-    known = tables.reading.get(first[0], ()) if access.reading and first else ()
+    known: tuple[str, ...] = ()
+    if access.reading and first:
+        known = tables.reading.get(READ_LIKE.get(first[0], first[0]), ())
     if not known and not any(start[:1] == tuple(first) for start in tables.listed[worker]):
         yield from lines  # however it is split into words
         return
@@ -166,17 +178,20 @@ def _of_command(
     except CommandRefused:
         yield from lines
         return
+    reads = None
     if known:
-        from llmdo.policy.shell.rules import ShellRule, Vouching
+        from llmdo.features.hook.reading import reads_of
 
-        rules = tuple(map(ShellRule.parse, known))
-        reads = Vouching((rules,)).raised(parts, places.of_word, isolated=True)
-        if EXEC_READ in reads:
-            yield from reads - {EXEC_READ}
-            names = {each for line in access.reading for each in tables.lines[line]}
-            yield from (Capability(name) for name in names if name != "fs.read")
-            return
+        reads = reads_of(parts, known, places.of_word)
+    if reads is not None:
+        yield from reads
+        names = {each for line in access.reading for each in tables.lines[line]}
+        yield from (Capability(name) for name in names if name != "fs.read")
+        return
     is_listed = any(tuple(parts[: len(start)]) == start for start in tables.listed[worker])
+    if is_listed and access.listed:
+        yield from (Capability.parse(each) for line in access.listed for each in tables.lines[line])
+        return
     for each in lines:
         yield LISTED if is_listed and each.name == UNLISTED else each
 

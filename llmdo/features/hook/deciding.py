@@ -151,8 +151,8 @@ class _PossibleCall:
         self.caller = caller
         self.context: CallerContext = state.contexts[caller]
         self.base = packed.base_of(tables.base)
-        worker = worker_of(self.context.agent, client, tables)
-        self.raised = raised_by(access, event.tool, worker, tables, CallPaths(state.root, event.folder))
+        self.worker = worker_of(self.context.agent, client, tables)
+        self.raised = raised_by(access, event.tool, self.worker, tables, CallPaths(state.root, event.folder))
         self.carried = frozenset(map(Capability.parse, state.labels_of(caller)))
         if state.is_doubtful:
             self.carried = frozenset(self.base.labelling.labels)
@@ -186,7 +186,7 @@ class _PossibleCall:
             return state
         given = frozenset(map(str, self.carried))
         read = {*map(str, self.base.labelling.of(self.raised)), *state.labels_in(read_by(self.raised))}
-        for server in servers_of(self.access):
+        for server in servers_of(self.access, self.worker, self.tables):
             read |= state.servers.get(server, frozenset())
             state = state.giving(server, given)
         state = state.changing(written_by(self.raised, self.raised), given.union(read))

@@ -17,6 +17,8 @@ MAIN_CONTEXT = ""
 """The id of the context of a session itself."""
 ANY_AGENT = "*"
 """The type of an agent that a tool starts without naming it."""
+ANY_SERVER = "*"
+"""The server of a tool that is about all servers of its agent."""
 
 
 class UnreadableEventError(Exception):
@@ -69,6 +71,8 @@ class Access:
     """A command for a shell."""
     reading: tuple[str, ...] = ()
     """The lines instead of all others for a command that only reads."""
+    listed: tuple[str, ...] = ()
+    """The same for a command that the client's settings list."""
     is_refined: bool = False
     """Whether the client has rules for parts of it, so that what those seem to deny is left to the client."""
     starts: str | None = None

@@ -13,7 +13,7 @@ from llmdo.features.opencode.code import OpencodeCode, code_of
 from llmdo.features.opencode.permissions import RULES, TASK, grants_by, matches, rules_of, rules_of_agent
 from llmdo.foreign import reading, servers
 from llmdo.foreign.files import Files, folder_place
-from llmdo.foreign.permissions import PermissionRule
+from llmdo.foreign.permissions import PermissionRule, listed_commands
 from llmdo.foreign.team import MAX_NAME, Agent, AgentCall, Team
 from llmdo.syntax.document import Place
 
@@ -224,6 +224,7 @@ class _OpencodeProject:
             calls=() if is_leaf else tuple(self._calls(name, rules, at, names)),
             everyone=None if is_leaf or RULES.about(rules, TASK) else at,
             inherits=is_declared and not rules,
+            permissions=listed_commands(rules, "bash"),
             is_entry=is_declared or mode == "primary",
         )
 

@@ -77,6 +77,15 @@ def patch(path: str, doing: str = "Add") -> str:
         ("spawn_agent", {"message": "x"}, "allowed"),
         ("spawn_agent", {"agent_type": "nobody", "message": "x"}, "blocked"),
         ("multi_agent_v1wait_agent", {"targets": []}, "allowed"),
+        ("multi_agent_v1resume_agent", {"id": "x"}, "allowed"),
+        ("get_goal", {}, "allowed"),
+        ("create_goal", {"objective": "x"}, "allowed"),
+        ("update_goal", {"status": "complete"}, "allowed"),
+        ("list_mcp_resources", {}, "allowed"),
+        ("list_mcp_resource_templates", {"server": "github"}, "allowed"),
+        ("read_mcp_resource", {"server": "github", "uri": "a://b"}, "allowed"),
+        ("read_mcp_resource", {"server": "gitlab", "uri": "a://b"}, "blocked"),
+        ("read_mcp_resource", {"uri": "a://b"}, "blocked"),
     ],
 )
 def test_a_call_of_the_session(
@@ -91,6 +100,112 @@ def test_an_agent_is_under_its_ceiling(session: Session) -> None:
     assert session.call("Bash", "reader", command="touch a.txt") == "blocked"
     assert session.call("apply_patch", "reader", command=patch("a.txt")) == "blocked"
     assert session.call("apply_patch", command=patch("a.txt")) == "allowed"
+
+
+READING = (
+    "sed -n 3p a.txt",
+    "sed -n '1,200p' a.txt docs/b.txt",
+    "sed -n -e '2,$p' a.txt",
+    "cat docs/../a.txt",
+    "cat ROOT/a.txt",
+    "cat 'a\tb.txt'",
+    "grep -rn '\\bword\\b' docs",
+    "grep -rIn --include='*.py' -e word docs",
+    "grep -c '^/*' a.txt",
+    "rg -n '(a|b):/' docs",
+)
+CHANGING = (
+    "sed -n 1,2w a.txt",
+    "sed -n 1e a.txt",
+    "sed -i 3p a.txt",
+    "sed -n 3p -i a.txt",
+    "sed -n 3p -s a.txt",
+    "sed -n",
+    "sed -n -e 3p -f a.txt",
+    "sed -n 3p ../../a.txt",
+    "cat docs/../../a.txt",
+    "cat ROOT/../a.txt",
+    "grep -rn word ..",
+    "grep -rn word /",
+    "find / -name a.txt",
+    "ls ROOT/..",
+    "cat /etc/passwd",
+    "grep -f a.txt docs",
+    "grep -rIZn word docs",
+    "grep -Rn word docs",
+    "rg --pre=x word docs",
+)
+
+
+@pytest.mark.parametrize(
+    ("command", "decision"),
+    [*((each, "allowed") for each in READING), *((each, "blocked") for each in CHANGING)],
+)
+def test_a_command_that_reads_is_known_in_the_spellings_that_agents_use(
+    session: Session, command: str, decision: str
+) -> None:
+    session.call("spawn_agent", agent_type="reader", message="x")
+    assert session.call("Bash", "reader", command=command.replace("ROOT", str(session.root))) == decision
+
+
+@pytest.mark.parametrize(
+    ("command", "decision"),
+    [
+        ("grep -rn private src", "allowed"),
+        ("grep -rn -e private -- src", "allowed"),
+        ("rg -n private src docs", "allowed"),
+        ("rg --files src", "allowed"),
+        ("sed -n 1p src/a.txt", "allowed"),
+        ("grep -rn word private/..", "blocked"),
+        ("grep -rn word . src", "blocked"),
+        ("grep -rn word", "blocked"),
+        ("rg word", "blocked"),
+        ("rg --files", "blocked"),
+        ("rg --files private", "blocked"),
+        ("grep -rn word src private", "blocked"),
+        ("grep -n -A 2 word private/a.txt", "blocked"),
+        ("grep -A 2 src private/a.txt", "blocked"),
+        ("sed -n 1p src/../private/a.txt", "blocked"),
+    ],
+)
+def test_a_search_reads_the_folders_that_it_names_and_not_its_pattern(
+    session: Session, command: str, decision: str
+) -> None:
+    with (session.root / "llmdo.toml").open("a") as manifest:
+        manifest.write('[workers.codex]\nmay = ["fs.read:src/**", "fs.read:docs/**", "fs.list"]\n')
+    relock(session.root)
+    (session.root / "src").mkdir()
+    assert session.call("Bash", command=command) == decision
+
+
+@pytest.mark.parametrize(
+    ("command", "decision"),
+    [
+        ("git status --short", "allowed"),
+        ("git log -n 3", "allowed"),
+        ("git push", "blocked"),
+        ("git", "blocked"),
+        ("git status; touch a", "blocked"),
+        ("git status > a", "blocked"),
+        ("make a b", "blocked"),
+        ("rm a", "blocked"),
+    ],
+)
+def test_a_command_that_rules_let_out_of_the_sandbox_is_one_that_is_listed(
+    session: Session, command: str, decision: str
+) -> None:
+    (session.root / ".codex/rules").mkdir()
+    rules = (
+        '["git", ["status", "log"]], decision="allow"',
+        '["rm"], decision="prompt"',
+        '["make a"], decision="allow"',
+    )
+    text = "".join(f"prefix_rule(pattern={each})\n" for each in rules)
+    (session.root / ".codex/rules/project.rules").write_text(text)
+    with (session.root / "llmdo.toml").open("a") as manifest:
+        manifest.write('[workers.codex]\nmay = ["fs.read", "proc.exec"]\n')
+    relock(session.root)
+    assert session.call("Bash", command=command) == decision
 
 
 def test_a_command_that_asks_to_leave_the_sandbox_is_one_that_nothing_limits(session: Session) -> None:

@@ -67,6 +67,8 @@ def session(tmp_path: Path) -> GeminiSession:
         ("run_shell_command", {"command": "make"}, "needs_approval"),
         ("invoke_agent", {"agent_name": "nobody", "prompt": "x"}, "blocked"),
         ("complete_task", {"result": "x"}, "allowed"),
+        ("list_background_processes", {}, "allowed"),
+        ("read_background_output", {"pid": 1}, "allowed"),
         ("nonsense", {}, "blocked"),
     ],
 )
@@ -74,6 +76,27 @@ def test_a_call_of_the_session(
     session: Session, tool: str, arguments: dict[str, object], decision: str
 ) -> None:
     assert session.call(tool, **arguments) == decision
+
+
+LISTED = [
+    ("git status", "allowed"),
+    ("git status --short -- 'a b.txt'", "allowed"),
+    ("git statusx", "blocked"),
+    ("git push", "blocked"),
+    ("git status && rm a.txt", "blocked"),
+]
+
+
+@pytest.mark.parametrize(("command", "decision"), LISTED)
+def test_a_command_that_settings_allow_by_its_beginning_is_listed(
+    session: GeminiSession, command: str, decision: str
+) -> None:
+    settings = {**SETTINGS, "tools": {"allowed": ["run_shell_command(git status)"]}}
+    (session.root / ".gemini/settings.json").write_text(json.dumps(settings))
+    with (session.root / "llmdo.toml").open("a") as manifest:
+        manifest.write('[workers.main-session]\nmay = ["fs.read", "proc.exec"]\n')
+    relock(session.root)
+    assert session.call("run_shell_command", command=command) == decision
 
 
 def test_a_server_is_known_by_the_name_that_the_event_says(session: Session) -> None:

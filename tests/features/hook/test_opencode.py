@@ -56,6 +56,27 @@ def session(tmp_path: Path) -> Session:
 
 
 @pytest.mark.parametrize(
+    ("command", "decision"),
+    [
+        ("git status", "allowed"),
+        ("git status --short -- 'a b.txt'", "allowed"),
+        ("git statusx", "blocked"),
+        ("git push", "blocked"),
+        ("git status && rm a.txt", "blocked"),
+    ],
+)
+def test_a_command_that_settings_allow_by_its_beginning_is_listed(
+    session: Session, command: str, decision: str
+) -> None:
+    settings = {**SETTINGS, "permission": {"bash": {"*": "ask", "git status*": "allow"}}}
+    (session.root / "opencode.json").write_text(json.dumps(settings))
+    with (session.root / "llmdo.toml").open("a") as manifest:
+        manifest.write('[workers.build]\nmay = ["fs.read", "proc.exec"]\n')
+    relock(session.root)
+    assert session.call("bash", command=command) == decision
+
+
+@pytest.mark.parametrize(
     ("tool", "arguments", "decision"),
     [
         ("read", {"filePath": "a.txt"}, "allowed"),
@@ -87,9 +108,10 @@ def test_a_call_of_the_session(
 
 
 def test_commands_that_its_own_rules_judge_one_by_one_are_left_to_it(session: Session) -> None:
-    answer = session.answer(session.calling("bash", command="echo x"))
+    assert session.answer(session.calling("bash", command="echo x")).decision == "allowed"
+    answer = session.answer(session.calling("bash", command="echo x && echo y"))
     assert answer.is_left
-    assert session.printed(session.calling("bash", command="echo x")) == (0, "")
+    assert session.printed(session.calling("bash", command="echo x && echo y")) == (0, "")
 
 
 def test_an_agent_is_under_its_ceiling(session: Session) -> None:

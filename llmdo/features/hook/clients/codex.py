@@ -13,7 +13,15 @@ from __future__ import annotations
 
 import json
 
-from llmdo.features.hook.events import MAIN_CONTEXT, Access, ClientEvent, patched_files, text, tool_input
+from llmdo.features.hook.events import (
+    ANY_SERVER,
+    MAIN_CONTEXT,
+    Access,
+    ClientEvent,
+    patched_files,
+    text,
+    tool_input,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -45,6 +53,8 @@ TRUSTING = (
 _NAMESPACE = "multi_agent_v1"
 _FREELY = ("shell", "unsandboxed shell")
 _READING = ("shell, reading",)
+_LISTED = ("unsandboxed shell, by a rule",)
+_RESOURCES = ("list_mcp_resources", "list_mcp_resource_templates", "read_mcp_resource")
 
 
 def event(data: Mapping[str, object]) -> ClientEvent:
@@ -83,7 +93,7 @@ def access(event: ClientEvent) -> Access:
         command = text(arguments.get("command"), "command") if tool == "Bash" else ""
         if asks:
             return Access(lines=("unsandboxed shell",), command=command)
-        return Access(lines=(), freely=_FREELY, command=command, reading=_READING)
+        return Access(lines=(), freely=_FREELY, command=command, reading=_READING, listed=_LISTED)
     if tool == "apply_patch":
         patch = text(arguments.get("command"), "command")
         line = "apply_patch, elsewhere" if asks else "apply_patch"
@@ -93,6 +103,10 @@ def access(event: ClientEvent) -> Access:
     if tool == "spawn_agent":
         agent = arguments.get("agent_type")
         return Access(lines=(tool,), starts="default" if agent is None else text(agent, "agent_type"))
+    if tool in _RESOURCES:
+        server = arguments.get("server")
+        lists_all = server is None and tool != "read_mcp_resource"
+        return Access(lines=(), server=ANY_SERVER if lists_all else text(server, "server"))
     if tool.startswith("mcp__"):
         return Access(lines=(), server=tool.removeprefix("mcp__"))
     return Access(lines=(tool,))

@@ -28,7 +28,7 @@ def asked(body: Mapping[str, Any]) -> ModelRequest:
         instructions=body.get("instructions") or "",
         prompt="\n".join(text_of(item["content"]) for item in messages if item["role"] == "user"),
         tools=tools,
-        results={item["call_id"]: text_of(item["output"]) for item in outputs},
+        results={item["call_id"]: text_of(item["output"]) for item in outputs if "call_id" in item},
     )
 
 
