@@ -31,6 +31,8 @@ _FENCED = re.compile(r"\s*---[ \t]*\n(?P<header>.*?)(?:^|\n)---[ \t]*(?:\n|\Z)",
 _KEY = re.compile(r"([A-Za-z_][A-Za-z0-9_.-]*)[ \t]*:(?=[ \t]|$)[ \t]*(.*)")
 _TOOL = re.compile(r"[^\s,()\"'\[\]]+(?:\((?:[^()]|\([^()]*\))*\))?")
 """A tool in a text that separates several by commas or blanks, with its parentheses."""
+_START = re.compile(r"\A(\ufeff?(?:[ \t]*(?:#[^\n]*)?\r?\n)*)---(?=\s|\Z)")
+"""The line with which a file of a single YAML document may begin."""
 _COMMENT = re.compile(r'("(?:[^"\\\n]|\\.)*")|//[^\n]*|/\*.*?\*/', re.DOTALL)
 
 
@@ -165,6 +167,7 @@ def _blank(comment: re.Match[str]) -> str:
 
 
 def _whole(source: Source, text: str, *, aliases: bool = False, bounds: YamlBounds | None = None) -> Document:
+    text = _START.sub(r"\1   ", text)  # in place of the three signs, so that all places stay
     if not text.strip():
         return Document(source, {}, dict)
     from llmdo.syntax import header
