@@ -56,6 +56,9 @@ def decided_by(client: Client, event: ClientEvent, tables: Tables, state: Sessio
         agent = client.MAIN if event.agent is None else event.agent
         state = state.seen(event.context, agent)
         callers: tuple[str, ...] = (event.context,)
+    elif event.parent is not None:
+        state = state.identified(event.context, str(event.agent), event.parent)
+        callers = (event.context,)
     else:
         state = state.seen(MAIN_CONTEXT, client.MAIN)
         callers = state.at_work

@@ -42,6 +42,8 @@ class ClientEvent:
     """The MCP server whose tool it is, where the client says so."""
     is_resumed: bool = False
     """Whether a session starts that had begun before."""
+    parent: str | None = None
+    """The context that started the agent, in a client where each agent has a session of its own; None in others."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

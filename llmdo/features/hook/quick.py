@@ -8,12 +8,20 @@ import sys
 from importlib import import_module
 
 from llmdo.base.nearest import MANIFEST, nearest
+from llmdo.base.values import replace
 from llmdo.features.hook import packed
 from llmdo.features.hook.access import UnknownToolError
 from llmdo.features.hook.clients import NAMES
 from llmdo.features.hook.deciding import HookAnswer, decided_by
-from llmdo.features.hook.events import UnreadableEventError
-from llmdo.features.hook.session import NoSessionError, SessionFile, SessionState, UnknownCallerError
+from llmdo.features.hook.events import MAIN_CONTEXT, UnreadableEventError
+from llmdo.features.hook.session import (
+    NoSessionError,
+    SessionFile,
+    SessionState,
+    UnknownCallerError,
+    note_topmost,
+    topmost,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -122,7 +130,10 @@ def answer_to(
     """
     if event.kind == "other":
         return HookAnswer(decision="allowed")
-    with SessionFile(client.FORMAT, event.session, environ) as file:
+    session = topmost(client.FORMAT, event.parent or event.session, environ)
+    if event.parent == session:
+        event = replace(event, parent=MAIN_CONTEXT)
+    with SessionFile(client.FORMAT, session, environ) as file:
         if event.kind == "start":
             _begin(file, event)
             return HookAnswer(decision="allowed")
@@ -148,6 +159,8 @@ def answer_to(
             )
         decided = decided_by(client, event, tables, state)
         file.write(decided.after)
+        if event.parent is not None:
+            note_topmost(client.FORMAT, event.session, session, environ)
         from llmdo.features.hook.journal import append
 
         append(f"{file.path.removesuffix('.json')}.jsonl", decided.record)
