@@ -6,10 +6,11 @@ import json
 import subprocess
 from typing import TYPE_CHECKING, Any
 
-from bench.clients import acp, chat, servant
+from bench.clients import chat, servant, terminal
 from bench.clients.cells import Cell, Claims, Kind, Outcome, Probe
 from bench.clients.process import SECONDS, ClientEndedError
 from bench.clients.script import Script
+from bench.clients.terminal import Person
 from llmdo.features.hook.clients.copilot import MAIN
 from llmdo.features.hook.rehearsal.model import ScriptedCall, serving
 
@@ -43,6 +44,7 @@ PROBES = (
     Probe("servant", "servant-put", {}, "mcp.call"),
     Probe("servant", "servant-look", {}, "mcp.call"),
 )  # fmt: skip
+_QUESTION = r"Do you want to .*?1\. Yes[\s│]*(?:(?P<no>2)\. No|2\. Yes)"
 _ALIASES = ("execute", "read", "edit", "search", "agent", "todo", "web")
 _NAMES = (
     *_ALIASES, *_ALIASES, "Bash", "bash", "create", "custom-agent", "editFiles", "glob", "Grep", "MultiEdit",
@@ -142,7 +144,12 @@ class HookedCopilotScript(Script):
 
 def work(folder: Path, home: Path, script: Script) -> None:
     """Lets the session of a client work in the project of a script."""
-    acp.work([str(folder / PROGRAM), "--acp"], _environ(folder, home, script), script, MAIN)
+    own = home / ".copilot"
+    own.mkdir(exist_ok=True)
+    (own / "config.json").write_text(json.dumps({"trustedFolders": [str(script.project)]}))
+    # Over the protocol for editors what a hook asks about is denied without a question.
+    person = Person(script, _QUESTION)
+    terminal.work([str(folder / PROGRAM), "-i"], _environ(folder, home, script), script, MAIN, person)
 
 
 def _environ(folder: Path, home: Path, script: Script) -> dict[str, str]:

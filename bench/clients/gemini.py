@@ -8,9 +8,10 @@ import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bench.clients import acp, servant
+from bench.clients import acp, servant, terminal
 from bench.clients.cells import Cell, Claims, Kind, Probe
 from bench.clients.script import Script
+from bench.clients.terminal import Person
 from llmdo.features.gemini.reader import SESSION
 from llmdo.features.hook.rehearsal import generate_content
 from llmdo.features.hook.rehearsal.model import ModelRequest, ScriptedAnswer, ScriptedCall, serving
@@ -189,7 +190,12 @@ def work(folder: Path, home: Path, script: Script) -> None:
         "GEMINI_MODEL": "gemini-2.5-flash",
         "GOOGLE_GEMINI_BASE_URL": f"http://127.0.0.1:{script.port}",
     }
-    acp.work([node, str(folder / PROGRAM), "--acp"], environ, script, SESSION)
+    words = [node, str(folder / PROGRAM)]
+    if script.is_hooked:  # over the protocol for editors the session calls no hooks
+        person = Person(script, r"1\. Allow once.*?\(esc\)")
+        terminal.work([*words, "-i"], environ, script, SESSION, person)
+    else:
+        acp.work([*words, "--acp"], environ, script, SESSION)
 
 
 def _settle(home: Path, project: Path) -> None:

@@ -40,10 +40,15 @@ class Script:
         """The calls that agents were told to make, by their ids."""
         self.traces: dict[str, Path] = {}
         """The paths that are there once a call ran."""
+        self.requests = 0
+        """How often the model was asked."""
+        self.at_rest: set[str] = set()
+        """The agents that were told no more calls."""
         self.is_hooked = False
         """Whether llmdo decides, too: then one call comes after the other, and a person says no now and then."""
         self.environ: Mapping[str, str] = {"PATH": "/usr/bin:/bin"}
         """The variables of the client that are not about itself."""
+        self._prompted: set[str] = set()
         self._turns: dict[str, list[tuple[ScriptedCall, ...]]] = {}
 
     def answer(self, asked: ModelRequest) -> ScriptedAnswer:
@@ -53,6 +58,12 @@ class Script:
             return ScriptedAnswer("done")
         agent = words[len(words) - words[::-1].index("PROBE")]
         self.results.update(asked.results)
+        self.requests += 1
+        answer = self._next(agent, asked)
+        (self.at_rest.discard if answer.calls else self.at_rest.add)(agent)
+        return answer
+
+    def _next(self, agent: str, asked: ModelRequest) -> ScriptedAnswer:
         if agent not in self.shown:
             self.shown[agent] = asked.tools
             self._turns[agent] = self._in_turn(agent)
@@ -67,8 +78,14 @@ class Script:
         calls = (*self.probing(agent), *self.calling(agent))
         return [(call,) for call in calls] if self.is_hooked else [calls] if calls else []
 
+    @property
+    def pending(self) -> str | None:
+        """The last call that has no result yet."""
+        return next((call for call in reversed(self.given) if call not in self.results), None)
+
     def prompts(self, agent: str) -> Iterator[str]:
         """The prompts for an agent: one more whenever it ended before it had made its calls, as after a no."""
+        self._prompted.add(agent)
         yield f"PROBE {agent}"
         while self._turns.get(agent):
             left = len(self._turns[agent])
@@ -87,8 +104,9 @@ class Script:
         return not self.is_refusable(call)
 
     def is_refusable(self, call: str) -> bool:
-        """Whether a person says no to a call."""
-        return self.is_hooked and crc32(call.encode()) % 3 == 0
+        """Whether a person says no to a call: seldom to one of an agent, whose work is over then in some clients."""
+        often = 3 if call.rpartition("/")[0] in self._prompted else 8
+        return self.is_hooked and crc32(call.encode()) % often == 0
 
     def probing(self, agent: str) -> Iterable[ScriptedCall]:
         """The calls of the tools that an agent is shown; AGENT, PORT and PROJECT in them stand for what they say."""

@@ -25,7 +25,7 @@ def tried(name: str, projects: int, first: int, seed: int) -> Tally:
             work = worked(name, client, FOLDER / name, Path(temporary), number, seed)
             if work.trouble:
                 tally.add("project that ended early", f"{work.root.name}: {work.trouble}")
-            with_agents += len({record["path"].count("/") for record in work.records}) > 1
+            with_agents += len({agent.partition("/")[0] for agent in work.script.shown}) > 1
             for what, of in Judge(work, asks=protocol.CAN_ASK).judged():
                 tally.add(what, of)
     print(

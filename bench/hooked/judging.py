@@ -18,7 +18,8 @@ _BY_PERSON = (
     "Denied by user",
     "canceled",
     "rejected permission",
-    "The user rejected",
+    "User rejected",
+    "was interrupted",
     "declined",
 )
 _NAMES = {"exec_command": "Bash"}
@@ -82,8 +83,7 @@ class Judge:
         if is_done and why:
             return f"WRONG, {why} and done"
         if result is None:
-            what = why or ("allowed" if by_llmdo else "left to the client" if about else "without a record")
-            return f"{what}, and without a result, as its agent was ended{', but done' if is_done else ''}"
+            return self._ended(why, call, by_llmdo, is_done=is_done)
         is_denied = DENIED in result and not self.script.is_begun(call)
         if is_done and (is_denied or self._is_refused(call, result)):
             return "WRONG, stopped and done"
@@ -93,8 +93,14 @@ class Judge:
             return f"{why} and stopped" if is_denied else f"WRONG, {why} and not stopped"
         if is_denied:
             return "WRONG, not blocked and stopped by llmdo"
-        what = "asked" if "needs_approval" in by_llmdo else "allowed" if by_llmdo else "left to the client"
-        return self._unblocked(what, call, result)
+        return self._unblocked(_milder(by_llmdo), call, result)
+
+    def _ended(self, why: str, call: ScriptedCall, by_llmdo: Sequence[str], *, is_done: bool) -> str:
+        """What came of a call whose agent ended before it had a result."""
+        what, done = why or _milder(by_llmdo), "WRONG, done: " if is_done else ""
+        if call.id in self.script.asked and self.script.is_refusable(call.id):
+            return f"{done}{what}: a person was asked, who said no, which ended the turn"
+        return f"{what}, and without a result, as its agent was ended{', but done' if is_done else ''}"
 
     def _unblocked(self, what: str, call: ScriptedCall, result: str) -> str:
         """What came of a call that llmdo let the client decide about, or a person."""
@@ -118,7 +124,16 @@ class Judge:
 
     def _is_refused(self, call: ScriptedCall, result: str) -> bool:
         """Whether the client denied a call, or a person."""
+        if self.script.is_begun(call):
+            return False
         return self.script.is_refused(call.name, result) or any(text in result for text in _BY_PERSON)
+
+
+def _milder(by_llmdo: Sequence[str]) -> str:
+    """The decision on a call that llmdo does not block."""
+    if not by_llmdo:
+        return "left to the client"
+    return "asked" if "needs_approval" in by_llmdo else "allowed"
 
 
 def _is_about(record: Mapping[str, Any], call: ScriptedCall) -> bool:
