@@ -10,15 +10,16 @@ from pathlib import Path
 
 import bench.hooked
 from bench.clients.__main__ import CLIENTS, FOLDER, version_of
+from bench.hooked.claims import Reach
 from bench.hooked.judging import Judge, Tally
 from bench.hooked.projects import worked
 
 
-def tried(name: str, projects: int, first: int, seed: int) -> Tally:
-    """What came of the calls of a client in some projects."""
+def tried(name: str, projects: int, first: int, seed: int) -> tuple[Tally, Tally]:
+    """What came of the calls of a client in some projects, and how its decisions compare with reach."""
     client = importlib.import_module(f"bench.clients.{name}")
     protocol = importlib.import_module(f"llmdo.features.hook.clients.{name}")
-    tally, with_agents = Tally(), 0
+    tally, records, with_agents = Tally(), Tally(), 0
     # Not in /tmp, where Codex does not find its own sandbox.
     with tempfile.TemporaryDirectory(prefix="llmdo-hooked-", dir="/var/tmp") as temporary:
         for number in range(first, first + projects):
@@ -28,12 +29,17 @@ def tried(name: str, projects: int, first: int, seed: int) -> Tally:
             with_agents += len({agent.partition("/")[0] for agent in work.script.shown}) > 1
             for what, of in Judge(work, asks=protocol.CAN_ASK).judged():
                 tally.add(what, of)
+            reach = Reach(work.root)
+            for record in work.records:
+                records.add(reach.compared(record), f"{work.root.name}, {record}")
     print(
         f"{client.PACKAGE} {version_of(client)}, seed {seed}: {projects} projects, {with_agents} with agents at work"
     )
-    for what, count in sorted(tally.counts.items()):
-        print(f"  {count:5} {what}")
-    return tally
+    for name, part in (("calls", tally), ("decisions", records)):
+        print(f"  {sum(part.counts.values())} {name}")
+        for what, count in sorted(part.counts.items()):
+            print(f"  {count:7} {what}")
+    return tally, records
 
 
 def main() -> None:
@@ -49,11 +55,11 @@ def main() -> None:
     chosen = parser.parse_args()
     is_wrong = False
     for name in chosen.clients:
-        tally = tried(name, chosen.projects, chosen.first, chosen.seed)
-        is_wrong |= tally.is_wrong
-        for what, examples in sorted(tally.examples.items()):
-            for of in examples[:20] if what.startswith(chosen.show) else ():
-                print(f"  {what}: {of}", flush=True)
+        for tally in tried(name, chosen.projects, chosen.first, chosen.seed):
+            is_wrong |= tally.is_wrong
+            for what, examples in sorted(tally.examples.items()):
+                for of in examples[:20] if what.startswith(chosen.show) else ():
+                    print(f"  {what}: {of}", flush=True)
     sys.exit(is_wrong)
 
 
