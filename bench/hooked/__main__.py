@@ -27,7 +27,7 @@ def tried(name: str, projects: int, first: int, seed: int) -> tuple[Tally, Tally
             if work.trouble:
                 tally.add("project that ended early", f"{work.root.name}: {work.trouble}")
             with_agents += len({agent.partition("/")[0] for agent in work.script.shown}) > 1
-            for what, of in Judge(work, asks=protocol.CAN_ASK).judged():
+            for what, of in Judge(work, protocol).judged():
                 tally.add(what, of)
             reach = Reach(work.root)
             for record in work.records:

@@ -5,11 +5,14 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
+from llmdo.features.hook.events import can_ask
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from bench.clients.script import Script
     from bench.hooked.projects import HookedWork
+    from llmdo.features.hook.events import Client
     from llmdo.features.hook.rehearsal.model import ScriptedCall
 
 DENIED = "denied by llmdo"
@@ -48,11 +51,10 @@ class Tally:
 class Judge:
     """The judgement on the work of a client in a project."""
 
-    def __init__(self, work: HookedWork, *, asks: bool) -> None:
+    def __init__(self, work: HookedWork, client: Client) -> None:
         self.script: Script = work.script
         self.work = work
-        self.asks = asks
-        """Whether the client lets hooks ask."""
+        self.client = client
 
     def judged(self) -> Iterator[tuple[str, str]]:
         """What came of each call, and the call."""
@@ -77,7 +79,7 @@ class Judge:
     def _outcome(self, call: ScriptedCall, about: Sequence[Mapping[str, Any]], result: str | None) -> str:
         by_llmdo = [each["decision"] for each in about if not each["left"]]
         why = "blocked" if "blocked" in by_llmdo else ""
-        if "needs_approval" in by_llmdo and not self.asks:
+        if "needs_approval" in by_llmdo and not can_ask(self.client, call.name):
             why = "to be asked, which it cannot, so blocked"
         is_done = call.id in self.script.traces and self.script.traces[call.id].exists()
         if is_done and why:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from llmdo.base.values import dataclass
 from llmdo.features.hook import packed
 from llmdo.features.hook.access import CallPaths, UnknownToolError, raised_by, servers_of
-from llmdo.features.hook.events import ANY_AGENT, MAIN_CONTEXT
+from llmdo.features.hook.events import ANY_AGENT, MAIN_CONTEXT, can_ask
 from llmdo.features.hook.journal import short
 from llmdo.policy.authority import STRICTNESS, Capability, Carried, decide
 from llmdo.policy.composition import Layer, authority_of
@@ -69,7 +69,7 @@ def decided_by(client: Client, event: ClientEvent, tables: Tables, state: Sessio
     strictest = max(range(len(calls)), key=lambda number: _strictness(answers[number]))
     answer = answers[strictest]
     may_happen = answer.decision == "allowed" or (
-        answer.decision == "needs_approval" and (client.CAN_ASK or answer.is_left)
+        answer.decision == "needs_approval" and (can_ask(client, event.tool) or answer.is_left)
     )
     after = state
     if may_happen:

@@ -73,6 +73,11 @@ class Access:
     """The agent that it starts."""
 
 
+def can_ask(client: Client, tool: str) -> bool:
+    """Whether a hook of a client makes it ask a person about a tool."""
+    return bool(client.CAN_ASK) and tool not in client.UNASKED
+
+
 def text(value: object, what: str) -> str:
     """A text of an event.
 

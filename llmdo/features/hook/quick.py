@@ -13,7 +13,7 @@ from llmdo.features.hook import packed
 from llmdo.features.hook.access import UnknownToolError
 from llmdo.features.hook.clients import NAMES
 from llmdo.features.hook.deciding import HookAnswer, decided_by
-from llmdo.features.hook.events import MAIN_CONTEXT, UnreadableEventError
+from llmdo.features.hook.events import MAIN_CONTEXT, UnreadableEventError, can_ask
 from llmdo.features.hook.session import (
     NoSessionError,
     SessionFile,
@@ -60,10 +60,10 @@ def _reply(client: Client, environ: Mapping[str, str], *, locked: bool) -> tuple
     signal = import_module("_signal")  # without the enumerations of `signal`, which take a millisecond
     signal.signal(signal.SIGALRM, _out_of_time)
     signal.alarm(SECONDS)
-    is_question = False
+    is_question, tool = False, ""
     try:
         event = event_in(client, _event_text())
-        is_question = event.kind == "question"
+        is_question, tool = event.kind == "question", event.tool
         answer = answer_to(client, event, environ, locked=locked)
     except (UnreadableEventError, UnknownToolError, UnknownCallerError, NoSessionError) as error:
         answer = HookAnswer(decision="blocked", reason=f"{error}")
@@ -81,10 +81,11 @@ def _reply(client: Client, environ: Mapping[str, str], *, locked: bool) -> tuple
     if answer.decision == "allowed" or answer.is_left:
         return "", 0
     decision, why = "deny", f"denied by llmdo: {answer.reason}"
-    if answer.decision == "needs_approval" and client.CAN_ASK:
+    if answer.decision == "needs_approval" and can_ask(client, tool):
         decision, why = "ask", f"llmdo asks: {answer.reason}"
     elif answer.decision == "needs_approval":
-        cannot = f"a person is to be asked, which hooks of {client.PRODUCT} cannot do"
+        about = f" about `{tool}`" if client.CAN_ASK else ""
+        cannot = f"a person is to be asked, which hooks of {client.PRODUCT} cannot do{about}"
         why = f"denied by llmdo: {cannot}: {answer.reason}"
     words: tuple[str, int] = client.answer(decision, why, is_question=is_question)
     return words

@@ -34,6 +34,7 @@ MAIN = "main-session"
 IDENTIFIES = False
 """Whether all events say which agent calls."""
 CAN_ASK = True
+UNASKED: frozenset[str] = frozenset()
 FORWARDS = frozenset({"write_agent"})
 STAND_INS = dict.fromkeys(
     ("code-review", "explore", "general-purpose", "research", "rubber-duck", "security-review", "task"), MAIN

@@ -25,6 +25,8 @@ MAIN = "main-session"
 IDENTIFIES = False
 """Whether events say which agent calls."""
 CAN_ASK = True
+UNASKED = frozenset({"invoke_agent"})
+"""Tools that it runs without a question where a hook asks: what the hook says is shown, and no more."""
 FORWARDS: frozenset[str] = frozenset()
 STAND_INS = dict.fromkeys(("cli_help", "codebase_investigator", "generalist", "generalist_agent"), MAIN)
 """Its built-in agents have tools of the session."""
