@@ -6,12 +6,13 @@ import json
 import subprocess
 from typing import TYPE_CHECKING, Any
 
-from bench.clients import chat, servant, terminal
+from bench.clients import servant, terminal
 from bench.clients.cells import Cell, Claims, Kind, Outcome, Probe
 from bench.clients.process import SECONDS, ClientEndedError
 from bench.clients.script import Script
 from bench.clients.terminal import Person
 from llmdo.features.hook.clients.copilot import MAIN
+from llmdo.features.hook.rehearsal import chat
 from llmdo.features.hook.rehearsal.model import ScriptedCall, serving
 
 if TYPE_CHECKING:

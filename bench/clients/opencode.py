@@ -9,10 +9,11 @@ from contextlib import contextmanager, suppress
 from http.client import HTTPException
 from typing import TYPE_CHECKING, Any
 
-from bench.clients import chat, servant
+from bench.clients import servant
 from bench.clients.cells import Cell, Claims, Kind, Probe
 from bench.clients.process import SECONDS, ClientEndedError, started
 from bench.clients.script import Script
+from llmdo.features.hook.rehearsal import chat
 from llmdo.features.hook.rehearsal.model import ScriptedCall, serving
 
 if TYPE_CHECKING:

@@ -33,15 +33,13 @@ class Reach:
         rows = [self._narrowest(agents[0], Capability.parse(each)) for each in record["capabilities"]]
         said = max((STRICTNESS["blocked" if row is None else row.decision] for row in rows), default=0)
         seen = STRICTNESS[record["decision"]]
-        if record["left"]:
-            return (
-                "left to the client, as reach says" if said > 0 else "WRONG, left to the client, not by reach"
-            )
+        if record["left"] and said > 0:
+            return "left to the client, as reach says"
         if seen < said:
             return "WRONG, milder than reach says"
         if seen == said:
             return "as reach says"
-        is_same = all(row is not None and [hop.name for hop in row.path[:-1]] == agents for row in rows)
+        is_same = all(row is not None and _agents(row) == agents for row in rows)
         return (
             "WRONG, stricter than reach says on this path"
             if is_same
@@ -54,3 +52,8 @@ class Reach:
         return max(
             about, key=lambda row: (len(row.capability.name), row.capability.scope is not None), default=None
         )
+
+
+def _agents(row: Row) -> list[str]:
+    """The agents on the way to a row."""
+    return [hop.name for hop in row.path[:-1] if not hop.name.startswith("every agent")]

@@ -149,7 +149,9 @@ class _CopilotReader:
                 at=places[0],
                 description="The session of GitHub Copilot.",
                 grants=tuple(Tools(Where(cloud=True, editor=True), dict(self.servers())).every(places[0])),
+                calls=(AgentCall(name=GENERAL, at=places[0]),),
                 events=events,
+                everyone=places[0],
                 inherits=True,
                 is_callable=False,
             )

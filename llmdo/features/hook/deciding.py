@@ -157,7 +157,8 @@ class _PossibleCall:
         if verdict.decision == "allowed":
             return HookAnswer(decision="allowed")
         reasons = "; ".join(dict.fromkeys(_text(reason) for reason in verdict.reasons))
-        is_left = _is_theirs(verdict) and (verdict.decision == "needs_approval" or not is_certain)
+        is_theirs = self.access.is_asked_about and _is_theirs(verdict)
+        is_left = is_theirs and (verdict.decision == "needs_approval" or not is_certain)
         decision: Decision = "needs_approval" if is_left else verdict.decision
         return HookAnswer(decision=decision, reason=f"{reasons} (path: {self.path})", is_left=is_left)
 

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 SECONDS = 120
 """How long a client may take for a rehearsal."""
-REHEARSED = ("codex", "gemini")
+REHEARSED = ("codex", "copilot", "gemini", "opencode")
 """The clients that are started: others have terms of their own, or ask for an account."""
 _POLICY = f'schema = 1\n\n[approvals.rules]\n"fs.read:{SHUT}" = "blocked"\n'
 _KILLED = "#!/bin/sh\nkill -9 $$\n"
@@ -94,7 +94,7 @@ def _rehearsed(root: Path, name: str, client: Client, environ: Mapping[str, str]
         yield from _conduct(whole, who, path, identifies=client.IDENTIFIES)
     killed = rehearse(root, player, program, environ, is_killed=True)
     came = killed.results.get(f"{SESSION}/{OPEN}", "")
-    is_stopped = "did not answer" in came
+    is_stopped = player.STOPPED in came
     yield Symptom(
         is_stopped,
         "a hook that is killed stops the call"

@@ -71,6 +71,8 @@ class Access:
     """Whether the client has rules for parts of it, so that what those seem to deny is left to the client."""
     starts: str | None = None
     """The agent that it starts."""
+    is_asked_about: bool = True
+    """Whether the client asks a person wherever its rules say so, so that this can be left to it."""
 
 
 def can_ask(client: Client, tool: str) -> bool:

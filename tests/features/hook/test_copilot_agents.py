@@ -9,6 +9,8 @@ import pytest
 
 from llmdo.features.hook import install
 from llmdo.features.hook.deciding import HookAnswer
+from llmdo.reach import Analysis
+from llmdo.workspace import project
 from tests.features.hook.sessions import Session, relock
 
 MANIFEST = """\
@@ -154,3 +156,19 @@ def test_what_is_kept_of_an_agents_session_is_no_link_elsewhere(copilot: Copilot
     assert note.read_text() == TOP
     note.write_text(TOP[:4])
     assert copilot.call("view", "fixer", "f1", "r1", path="a.txt") == "blocked"
+
+
+def test_reach_says_that_the_session_starts_every_agent(copilot: Copilot) -> None:
+    graph = project.read(copilot.root).graph
+    entry = graph.entries["main-session"]
+    paths = {tuple(hop.name for hop in row.path[:-1]) for row in Analysis(graph).of(entry)}
+    assert ("main-session", "every agent", "fixer") in paths  # the session itself may write nothing
+
+
+def test_what_a_server_may_do_unasked_is_asked_about_by_the_hook(copilot: Copilot) -> None:
+    """Copilot CLI asks about tools of servers, but not about those that only read, as their server says."""
+    servers = {"mcpServers": {"github": {"command": "github-mcp-server"}}}
+    (copilot.root / ".mcp.json").write_text(json.dumps(servers))
+    relock(copilot.root)
+    answer = copilot.decided("github-get")
+    assert (answer.decision, answer.is_left) == ("needs_approval", False)

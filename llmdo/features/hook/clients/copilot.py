@@ -130,7 +130,10 @@ def access(event: ClientEvent) -> Access:
         return Access(lines=("agent",), starts=text(arguments.get("agent_type"), "agent_type"))
     if tool == "write_agent":
         return Access(lines=("agent",))
-    return Access(lines=("todo/todos",)) if tool in _TALKS else Access(lines=(), server=tool, joint="-")
+    if tool in _TALKS:
+        return Access(lines=("todo/todos",))
+    # It asks about no tool that only reads, as its server says.
+    return Access(lines=(), server=tool, joint="-", is_asked_about=False)
 
 
 def answer(decision: Literal["ask", "deny"], reason: str, *, is_question: bool) -> tuple[str, int]:  # noqa: ARG001
