@@ -48,7 +48,7 @@ class Reach:
 
     def _narrowest(self, entry: str, capability: Capability) -> Row | None:
         """The narrowest row of an entry that is about a capability."""
-        about = [row for row in self._rows[entry] if row.capability.contains(capability)]
+        about = [row for row in self._rows[entry] if row.capability.grants(capability)]
         return max(
             about, key=lambda row: (len(row.capability.name), row.capability.scope is not None), default=None
         )
