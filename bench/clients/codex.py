@@ -201,7 +201,7 @@ def _settings(home: Path, script: Script) -> str:
     models = home / ".codex" / "models.json"
     top = {"model": "scripted", "model_provider": "scripted", "model_catalog_json": str(models)}
     provider = {"name": "scripted", "base_url": f"http://127.0.0.1:{script.port}/v1", "wire_api": "responses"}
-    tables = {
+    tables: dict[str, dict[str, object]] = {
         "model_providers.scripted": {**provider, "env_key": "SCRIPTED_KEY", "request_max_retries": 0},
         f'projects."{script.project}"': {"trust_level": "trusted"},
         "sandbox_workspace_write": {"exclude_slash_tmp": True},  # in which the sandbox leaves empty folders

@@ -1,7 +1,8 @@
 """Copilot CLI: https://docs.github.com/en/copilot/reference/hooks-reference.
 
-Nothing printed is no opinion; `ask` puts the call before a person, `deny` stops it. A hook that fails in any way stops
-the call, but for one that takes too long, so the command in the settings ends in time. Hooks are in a file apart.
+Nothing printed is no opinion; `ask` puts the call before a person at a terminal, and stops it in an editor, `deny`
+stops it. A hook that fails in any way stops the call, but for one that takes too long, so the command in the settings
+ends in time. Hooks are in a file apart.
 
 Its events do not carry their own name. Those of an agent have a session of their own, the name of the agent and the
 id of the session or agent that started it, since 1.0.102 at the latest. Until that was seen of an agent, it may be the
