@@ -25,6 +25,7 @@ _BY_PERSON = (
     "was interrupted",
     "declined",
 )
+_FAILED = ("did not answer", "exited with code 2")
 _NAMES = {"exec_command": "Bash"}
 _SENT = ("cmd", "input")
 """The arguments that Codex shows its hooks as a command."""
@@ -118,6 +119,8 @@ class Judge:
         return "allowed and run" if what == "allowed" else f"WRONG, {what} and run without a question"
 
     def _unrecorded(self, call: ScriptedCall, result: str, *, is_denied: bool) -> str:
+        if any(text in result for text in _FAILED):
+            return "WRONG, denied as its hook failed"
         if is_denied:
             return "denied as unknown to llmdo"
         if self._is_refused(call, result):

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
-import os
 import random
+import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bench.check import BIN
+import llmdo
 from bench.clients.cells import Claims
 from bench.clients.process import ClientEndedError
 from llmdo.base.values import dataclass
@@ -18,7 +19,6 @@ from llmdo.workspace import lock, project
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-    from pathlib import Path
     from types import ModuleType
 
     from bench.clients.script import Script
@@ -27,6 +27,10 @@ if TYPE_CHECKING:
 _CAPABILITIES = (
     "fs.read", "fs.write", "fs.list", "net", "proc", "mcp.call", "x.sandbox", "fs", "data.untrusted", "net.search",
 )  # fmt: skip
+_PROGRAM = (
+    f'#!/bin/sh\nPYTHONPATH="{Path(llmdo.__file__).parents[1]}" exec "{sys.executable}" -P -m llmdo "$@"\n'
+)
+"""The program that hooks start."""
 _RULES = (*_CAPABILITIES, "agent.delegate")
 
 
@@ -73,8 +77,11 @@ def worked(name: str, client: ModuleType, program: Path, folder: Path, number: i
     lock.write(root, locking.derive(project.read(root)))
     script: Script = client.hooked(root)
     script.is_hooked = True
-    own = {each: os.environ[each] for each in ("PYTHONPATH",) if each in os.environ}
-    script.environ = {**own, "PATH": f"{BIN}:/usr/bin:/bin"}
+    program_of_hooks = home / "bin/llmdo"
+    program_of_hooks.parent.mkdir()
+    program_of_hooks.write_text(_PROGRAM)
+    program_of_hooks.chmod(0o755)
+    script.environ = {"PATH": f"{program_of_hooks.parent}:/usr/bin:/bin"}
     begun: dict[str, frozenset[str]] = {}
     ended: dict[str, frozenset[str]] = {}
 
