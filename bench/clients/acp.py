@@ -18,12 +18,14 @@ def work(words: Sequence[str], environ: Mapping[str, str], script: Script, sessi
     def heard(message: Mapping[str, Any]) -> object:
         if message["method"] != "session/request_permission":
             return None
-        script.asked.add(message["params"]["toolCall"]["toolCallId"].rpartition("__")[2])
-        yes = next(each["optionId"] for each in message["params"]["options"] if each["kind"] == "allow_once")
-        return {"outcome": {"outcome": "selected", "optionId": yes}}
+        call = message["params"]["toolCall"]["toolCallId"].rpartition("__")[2]
+        kind = "allow_once" if script.permits(call) else "reject_once"
+        option = next(each["optionId"] for each in message["params"]["options"] if each["kind"] == kind)
+        return {"outcome": {"outcome": "selected", "optionId": option}}
 
     with talking(words, environ, script.project, heard) as talk:
         talk.request("initialize", {"protocolVersion": 1, "clientCapabilities": {}})
         new = talk.request("session/new", {"cwd": str(script.project), "mcpServers": []})
-        prompt = [{"type": "text", "text": f"PROBE {session}"}]
-        talk.request("session/prompt", {"sessionId": new["sessionId"], "prompt": prompt})
+        for text in script.prompts(session):
+            prompt = [{"type": "text", "text": text}]
+            talk.request("session/prompt", {"sessionId": new["sessionId"], "prompt": prompt})

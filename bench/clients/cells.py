@@ -27,6 +27,7 @@ class Probe:
     called: str
     """The name by which the client shows it."""
     arguments: Mapping[str, object]
+    """A path with AGENT in it is there once the call ran."""
     capability: str
     """What it raises."""
     part: str | None = None

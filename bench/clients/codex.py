@@ -43,12 +43,12 @@ PROBES = (
     Probe("shell", "exec_command", _shell("cat other.txt"), "fs.read"),
     Probe("shell", "exec_command", _shell("touch made-AGENT"), "fs.write"),
     Probe("shell", "exec_command", _shell("bash -c 'exec 3<>/dev/tcp/127.0.0.1/PORT'"), "net.connect"),
-    Probe("unsandboxed shell", "exec_command", _shell("touch ../a-AGENT", **_OUT), _ANY),
-    Probe("unsandboxed shell", "exec_command", _shell("touch ../b-AGENT"), _ANY),
+    Probe("unsandboxed shell", "exec_command", _shell("touch ../a-AGENT-PORT", **_OUT), _ANY),
+    Probe("unsandboxed shell", "exec_command", _shell("touch ../b-AGENT-PORT"), _ANY),
     Probe("unsandboxed shell", "exec_command", _shell("mkdir ../c-AGENT-PORT", **_OUT), _ANY, _SOME),
     Probe("unsandboxed shell", "exec_command", _shell("mkdir ../d-AGENT-PORT"), _ANY, _SOME),
     Probe("apply_patch", "apply_patch", _patch("new-AGENT.txt"), "fs.write"),
-    Probe("apply_patch", "apply_patch", _patch("../new-AGENT.txt"), "fs.write.protected"),
+    Probe("apply_patch", "apply_patch", _patch("../new-AGENT-PORT.txt"), "fs.write.protected"),
     Probe("view_image", "view_image", {"path": "other.txt"}, "fs.read"),
     Probe("web_search", "web_search", {}, "data.untrusted"),
     Probe("web_search", "web_search", {}, "net.search"),
@@ -176,13 +176,18 @@ class CodexScript(Script):
         return result is None or "rejected" in result
 
 
-def observe(folder: Path, home: Path, project: Path) -> Iterator[Cell]:
-    """The cells of a project."""
-    script = CodexScript(
+def script_of(project: Path) -> CodexScript:
+    """The script of a project."""
+    return CodexScript(
         project, [path.stem for path in sorted((project / ".codex" / "agents").glob("*.toml"))]
     )
+
+
+def observe(folder: Path, home: Path, project: Path) -> Iterator[Cell]:
+    """The cells of a project."""
+    script = script_of(project)
     with serving(responses, script.answer) as script.port:
-        _run(folder, home, script)
+        work(folder, home, script)
     claims = Claims(FORMAT, project)
     for agent in script.shown:  # an agent that the session cannot call is never seen
         yield from script.cells(agent, claims)
@@ -196,7 +201,7 @@ def _settings(home: Path, script: Script) -> str:
     models = home / ".codex" / "models.json"
     top = {"model": "scripted", "model_provider": "scripted", "model_catalog_json": str(models)}
     provider = {"name": "scripted", "base_url": f"http://127.0.0.1:{script.port}/v1", "wire_api": "responses"}
-    tables = {
+    tables: dict[str, dict[str, object]] = {
         "model_providers.scripted": {**provider, "env_key": "SCRIPTED_KEY", "request_max_retries": 0},
         f'projects."{script.project}"': {"trust_level": "trusted"},
         "sandbox_workspace_write": {"exclude_slash_tmp": True},  # in which the sandbox leaves empty folders
@@ -209,10 +214,11 @@ def _settings(home: Path, script: Script) -> str:
     return "\n".join((*lines, ""))
 
 
-def _run(folder: Path, home: Path, script: Script) -> None:
+def work(folder: Path, home: Path, script: Script) -> None:
+    """Lets the session of a client work in the project of a script."""
     settings = _settings(home, script)
     (home / ".codex" / "config.toml").write_text(settings)
-    environ = {"HOME": str(home), "PATH": "/usr/bin:/bin", "SCRIPTED_KEY": "none"}
+    environ = {**script.environ, "HOME": str(home), "SCRIPTED_KEY": "none"}
     running: dict[tuple[str, str], str] = {}
 
     def heard(message: Mapping[str, Any]) -> object:
@@ -221,18 +227,23 @@ def _run(folder: Path, home: Path, script: Script) -> None:
         if message["method"] == "item/started" and params["item"]["type"] == "mcpToolCall":
             running[thread, params["item"]["tool"]] = params["item"]["id"]
         if message["method"] == "mcpServer/elicitation/request":
-            script.asked.add(running[thread, params["_meta"]["tool_name"]])
-            return {"action": "accept", "content": {}}
+            is_fine = script.permits(running[thread, params["_meta"]["tool_name"]])
+            return {"action": "accept", "content": {}} if is_fine else {"action": "decline"}
         if message["method"].endswith("/requestApproval"):
-            script.asked.add(params["itemId"])
+            return {"decision": "accept" if script.permits(params["itemId"]) else "decline"}
         return {"decision": "accept"}
 
     with talking([str(folder / PROGRAM), "app-server"], environ, script.project, heard) as talk:
         talk.request("initialize", {"clientInfo": {"name": "bench", "version": "1"}})
         talk.send({"method": "initialized"})
-        thread = talk.request("thread/start", {"cwd": str(script.project)})["thread"]["id"]
-        prompt = [{"type": "text", "text": f"PROBE {SESSION}", "text_elements": []}]
-        talk.request("turn/start", {"threadId": thread, "input": prompt}, until=("turn/completed", thread))
+        own = {"config": {"bypass_hook_trust": True}} if script.is_hooked else {}
+        thread = talk.request("thread/start", {"cwd": str(script.project), **own})["thread"]["id"]
+        for text in script.prompts(SESSION):
+            prompt = [{"type": "text", "text": text, "text_elements": []}]
+            talk.request(
+                "turn/start", {"threadId": thread, "input": prompt}, until=("turn/completed", thread)
+            )
 
 
-SCRIPT = CodexScript
+hooked = script_of
+WIRE = responses

@@ -6,18 +6,19 @@ import json
 import subprocess
 from typing import TYPE_CHECKING, Any
 
-from bench.clients import chat, servant
+from bench.clients import servant, terminal
 from bench.clients.cells import Cell, Claims, Kind, Outcome, Probe
 from bench.clients.process import SECONDS, ClientEndedError
 from bench.clients.script import Script
-from llmdo.features.hook.rehearsal.model import serving
+from bench.clients.terminal import Person
+from llmdo.features.hook.clients.copilot import MAIN
+from llmdo.features.hook.rehearsal import chat
+from llmdo.features.hook.rehearsal.model import ScriptedCall, serving
 
 if TYPE_CHECKING:
     import random
     from collections.abc import Iterable, Iterator, Mapping
     from pathlib import Path
-
-    from llmdo.features.hook.rehearsal.model import ScriptedCall
 
 FORMAT = "copilot"
 PACKAGE = "@github/copilot"
@@ -33,16 +34,18 @@ KNOWN: dict[Kind, str] = {
     ("task", "shown", "absent"): "it does not heed `agents`, which VS Code does",
 }
 
+_EDITED = {"path": "PROJECT/other.txt", "old_str": "x", "new_str": "y"}
 PROBES = (
-    Probe("execute", "bash", {}, "proc.exec.unlisted"),
-    Probe("read", "view", {}, "fs.read"),
-    Probe("edit", "create", {}, "fs.write"),
-    Probe("edit", "edit", {}, "fs.write"),
-    Probe("search", "grep", {}, "fs.list"),
-    Probe("search", "glob", {}, "fs.list"),
+    Probe("execute", "bash", {"command": "touch made-AGENT", "description": "x"}, "proc.exec.unlisted"),
+    Probe("read", "view", {"path": "PROJECT/other.txt"}, "fs.read"),
+    Probe("edit", "create", {"path": "PROJECT/new-AGENT.txt", "file_text": "x"}, "fs.write"),
+    Probe("edit", "edit", _EDITED, "fs.write"),
+    Probe("search", "grep", {"pattern": "x", "path": "PROJECT"}, "fs.list"),
+    Probe("search", "glob", {"pattern": "*.txt", "path": "PROJECT"}, "fs.list"),
     Probe("servant", "servant-put", {}, "mcp.call"),
     Probe("servant", "servant-look", {}, "mcp.call"),
-)
+)  # fmt: skip
+_QUESTION = r"Do you want to .*?1\. Yes[\s│]*(?:(?P<no>2)\. No|2\. Yes)"
 _ALIASES = ("execute", "read", "edit", "search", "agent", "todo", "web")
 _NAMES = (
     *_ALIASES, *_ALIASES, "Bash", "bash", "create", "custom-agent", "editFiles", "glob", "Grep", "MultiEdit",
@@ -84,6 +87,7 @@ def generate(folder: Path, chance: random.Random) -> None:
     own = folder / ".github" / "agents"
     own.mkdir(parents=True)
     (folder / ".git").mkdir()
+    (folder / "other.txt").write_text("x\n")
     if chance.random() < 0.4:
         path = chance.choice((".mcp.json", ".github/mcp.json"))
         (folder / path).write_text(json.dumps({"mcpServers": {"servant": _server()}}))
@@ -102,30 +106,75 @@ class _Script(Script):
         return ()
 
 
+def _agents(project: Path) -> list[str]:
+    return [path.name.partition(".")[0] for path in sorted((project / ".github" / "agents").iterdir())]
+
+
 def observe(folder: Path, home: Path, project: Path) -> Iterator[Cell]:
     """The cells of a project."""
-    agents = [path.name.partition(".")[0] for path in sorted((project / ".github" / "agents").iterdir())]
-    script = _Script(project, agents)
+    script = _Script(project, _agents(project))
     with serving(chat, script.answer) as script.port:
-        for agent in agents:
+        for agent in script.agents:
             _run(folder, home, script, agent)
     yield from _cells(script, Claims(FORMAT, project))
 
 
-def _run(folder: Path, home: Path, script: Script, agent: str) -> None:
-    environ = {
+class HookedCopilotScript(Script):
+    """The same under hooks, in one session: each agent that it starts calls one more."""
+
+    PROBES = PROBES
+
+    def calling(self, agent: str) -> Iterable[ScriptedCall]:
+        """The calls of agents: an agent that one started is called by the names of both, and calls none."""
+        others = [
+            each for each in self.agents if _callable(self.shown[agent], each) == "shown" and each != agent
+        ]
+        if agent != MAIN:
+            others = others[:1] if "/" not in agent else []
+        for other in others:
+            prompt = f"PROBE {other}" if agent == MAIN else f"PROBE {other}/{agent}"
+            arguments = {
+                "agent_type": other,
+                "name": other,
+                "description": "x",
+                "prompt": prompt,
+                "mode": "sync",
+            }
+            yield ScriptedCall(f"{agent}/task/{other}", "task", arguments)
+
+
+def work(folder: Path, home: Path, script: Script) -> None:
+    """Lets the session of a client work in the project of a script."""
+    own = home / ".copilot"
+    own.mkdir(exist_ok=True)
+    (own / "config.json").write_text(json.dumps({"trustedFolders": [str(script.project)]}))
+    # Over the protocol for editors what a hook asks about is denied without a question.
+    person = Person(script, _QUESTION)
+    terminal.work([str(folder / PROGRAM), "-i"], _environ(folder, home, script), script, MAIN, person)
+
+
+def _environ(folder: Path, home: Path, script: Script) -> dict[str, str]:
+    return {
+        **script.environ,
         "HOME": str(home),
-        "PATH": "/usr/bin:/bin",
         "XDG_CACHE_HOME": str(folder / "cache"),
         "COPILOT_OFFLINE": "true",
         "COPILOT_MODEL": "scripted",
         "COPILOT_PROVIDER_API_KEY": "none",
         "COPILOT_PROVIDER_BASE_URL": f"http://127.0.0.1:{script.port}/v1",
     }
+
+
+def _run(folder: Path, home: Path, script: Script, agent: str) -> None:
     words = [str(folder / PROGRAM), "--agent", agent, "--trust-folder", "-p", f"PROBE {agent}"]
     try:
         subprocess.run(
-            words, env=environ, cwd=script.project, capture_output=True, timeout=SECONDS, check=False
+            words,
+            env=_environ(folder, home, script),
+            cwd=script.project,
+            capture_output=True,
+            timeout=SECONDS,
+            check=False,
         )
     except subprocess.TimeoutExpired:
         raise ClientEndedError(f"{agent} took too long") from None
@@ -144,3 +193,11 @@ def _callable(shown: Mapping[str, Any], other: str) -> Outcome:
     """Whether the tool that calls agents names one."""
     properties = shown.get("task", {}).get("parameters", {}).get("properties", {})
     return "shown" if other in properties.get("agent_type", {}).get("enum", ()) else "absent"
+
+
+def hooked(project: Path) -> Script:
+    """The script of a project under hooks."""
+    return HookedCopilotScript(project, _agents(project))
+
+
+WIRE = chat

@@ -8,9 +8,10 @@ import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bench.clients import acp, servant
+from bench.clients import acp, servant, terminal
 from bench.clients.cells import Cell, Claims, Kind, Probe
 from bench.clients.script import Script
+from bench.clients.terminal import Person
 from llmdo.features.gemini.reader import SESSION
 from llmdo.features.hook.rehearsal import generate_content
 from llmdo.features.hook.rehearsal.model import ModelRequest, ScriptedAnswer, ScriptedCall, serving
@@ -38,10 +39,10 @@ PROBES = (
     Probe("list_directory", "list_directory", {"dir_path": "."}, "fs.list"),
     Probe("glob", "glob", {"pattern": "*.txt"}, "fs.list"),
     Probe("grep_search", "grep_search", {"pattern": "x"}, "fs.list"),
-    Probe("write_file", "write_file", {"file_path": "new.txt", "content": "x"}, "fs.write"),
+    Probe("write_file", "write_file", {"file_path": "new-AGENT.txt", "content": "x"}, "fs.write"),
     Probe("replace", "replace", _REPLACED, "fs.write"),
-    Probe("run_shell_command", "run_shell_command", {"command": "touch made"}, "proc.exec.unlisted"),
-    Probe("run_shell_command", "run_shell_command", {"command": "mkdir -p made"}, "proc.exec.unlisted", "proc.exec"),
+    Probe("run_shell_command", "run_shell_command", {"command": "touch made-AGENT"}, "proc.exec.unlisted"),
+    Probe("run_shell_command", "run_shell_command", {"command": "mkdir -p d-AGENT"}, "proc.exec.unlisted", "proc.exec"),
     Probe("web_fetch", "web_fetch", {"prompt": "Read http://127.0.0.1:9/"}, "net.connect"),
     Probe("google_web_search", "google_web_search", {"query": "x"}, "net.search"),
     Probe("servant", "mcp_servant_put", {}, "mcp.call"),
@@ -164,29 +165,43 @@ class GeminiScript(Script):
         return ScriptedAnswer(calls=(call,))
 
 
+def _files(project: Path) -> list[Path]:
+    return sorted((project / ".gemini" / "agents").glob("*.md"))
+
+
 def observe(folder: Path, home: Path, project: Path) -> Iterator[Cell]:
     """The cells of a project."""
-    files = sorted((project / ".gemini" / "agents").glob("*.md"))
-    _settle(home, project, files)
-    script = GeminiScript(project, [path.stem for path in files])
-    node = shutil.which("node") or "node"
-    environ = {
-        "HOME": str(home),
-        "PATH": f"/usr/bin:/bin:{Path(node).parent}",
-        "GEMINI_API_KEY": "none",
-        "GEMINI_CLI_NO_RELAUNCH": "1",
-        "GEMINI_MODEL": "gemini-2.5-flash",
-    }
-    with serving(generate_content, script.answer) as port:
-        environ["GOOGLE_GEMINI_BASE_URL"] = f"http://127.0.0.1:{port}"
-        acp.work([node, str(folder / PROGRAM), "--acp"], environ, script, SESSION)
+    script = GeminiScript(project, [path.stem for path in _files(project)])
+    with serving(generate_content, script.answer) as script.port:
+        work(folder, home, script)
     yield from _cells(script, Claims(FORMAT, project))
 
 
-def _settle(home: Path, project: Path, agents: Sequence[Path]) -> None:
+def work(folder: Path, home: Path, script: Script) -> None:
+    """Lets the session of a client work in the project of a script."""
+    _settle(home, script.project)
+    node = shutil.which("node") or "node"
+    environ = {
+        "HOME": str(home),
+        **script.environ,
+        "PATH": f"{script.environ['PATH']}:{Path(node).parent}",
+        "GEMINI_API_KEY": "none",
+        "GEMINI_CLI_NO_RELAUNCH": "1",
+        "GEMINI_MODEL": "gemini-2.5-flash",
+        "GOOGLE_GEMINI_BASE_URL": f"http://127.0.0.1:{script.port}",
+    }
+    words = [node, str(folder / PROGRAM)]
+    if script.is_hooked:  # over the protocol for editors the session calls no hooks
+        person = Person(script, r"1\. Allow once.*?\(esc\)")
+        terminal.work([*words, "-i"], environ, script, SESSION, person)
+    else:
+        acp.work([*words, "--acp"], environ, script, SESSION)
+
+
+def _settle(home: Path, project: Path) -> None:
     """Writes the settings of a person, who trusts the project, and has seen each of its agents once."""
     own = home / ".gemini"
-    seen = {path.stem: hashlib.sha256(path.read_bytes()).hexdigest() for path in agents}
+    seen = {path.stem: hashlib.sha256(path.read_bytes()).hexdigest() for path in _files(project)}
     files = {
         "settings.json": {
             "security": {"auth": {"selectedType": "gemini-api-key"}},
@@ -219,4 +234,9 @@ class HookedGeminiScript(GeminiScript):
         return Script.probing(self, agent)
 
 
-SCRIPT = HookedGeminiScript
+def hooked(project: Path) -> Script:
+    """The script of a project under hooks."""
+    return HookedGeminiScript(project, [path.stem for path in _files(project)])
+
+
+WIRE = generate_content

@@ -9,10 +9,11 @@ from contextlib import contextmanager, suppress
 from http.client import HTTPException
 from typing import TYPE_CHECKING, Any
 
-from bench.clients import chat, servant
+from bench.clients import servant
 from bench.clients.cells import Cell, Claims, Kind, Probe
 from bench.clients.process import SECONDS, ClientEndedError, started
 from bench.clients.script import Script
+from llmdo.features.hook.rehearsal import chat
 from llmdo.features.hook.rehearsal.model import ScriptedCall, serving
 
 if TYPE_CHECKING:
@@ -44,9 +45,13 @@ _SEARCH = {
 PROBES = (
     Probe("read", "read", {"filePath": "PROJECT/other.txt"}, "fs.read"),
     Probe("read", "read", {"filePath": "PROJECT/docs/a.txt"}, "fs.read", "fs.read:docs/**"),
-    Probe("edit", "write", {"filePath": "PROJECT/new.txt", "content": "x"}, "fs.write"),
+    Probe("edit", "write", {"filePath": "PROJECT/new-AGENT.txt", "content": "x"}, "fs.write"),
     Probe(
-        "edit", "write", {"filePath": "PROJECT/docs/new.txt", "content": "x"}, "fs.write", "fs.write:docs/**"
+        "edit",
+        "write",
+        {"filePath": "PROJECT/docs/new-AGENT.txt", "content": "x"},
+        "fs.write",
+        "fs.write:docs/**",
     ),
     Probe("glob", "glob", {"pattern": "*.txt", "path": "PROJECT"}, "fs.list"),
     Probe("grep", "grep", {"pattern": "x", "path": "PROJECT", "include": "*"}, "fs.list"),
@@ -134,11 +139,13 @@ def generate(folder: Path, chance: random.Random) -> None:
             file.write_text("\n".join(("---", *lines, "---", "Do it.", "")))
 
 
-class _Script(Script):
+class OpencodeScript(Script):
     """The script of opencode: an agent is known by its name and its caller's, with a stroke between them."""
 
     PROBES = PROBES
     REFUSALS = ("prevents you from using", "Subagent depth limit reached")
+    modes: Mapping[str, str] = {}
+    """The modes of all agents, by their names."""
 
     def probing(self, agent: str) -> Iterable[ScriptedCall]:
         """The calls of tools of an agent that a person talks to, or that the caller called."""
@@ -151,9 +158,17 @@ class _Script(Script):
             arguments = {"description": "x", "prompt": f"PROBE {other}/{name}", "subagent_type": other}
             yield ScriptedCall(f"{agent}/task/{other}", "task", arguments)
 
+    @property
+    def talks(self) -> list[str]:
+        """The agents that a person talks to: all that may be, or three under hooks, as each makes many calls."""
+        able = [name for name, mode in self.modes.items() if mode != "subagent"]
+        own = [name for name in able if name not in ("build", "plan", _CALLER)]
+        return ["build", _CALLER, *own[:1]] if self.is_hooked else able
+
     def some(self, agent: str) -> list[str]:
         """The agents that one calls: the caller each other, an agent three of them."""
-        apart = [other for other in self.agents if other != agent]
+        built_in = ("build", "general", "plan") if self.is_hooked else ()
+        apart = [other for other in self.agents if other != agent and other not in built_in]
         first = sum(map(ord, agent)) % len(apart) if agent != _CALLER and apart else 0
         return apart if agent == _CALLER else [*apart[first:], *apart[:first]][:3]
 
@@ -200,8 +215,9 @@ class _Server:
         with suppress(ClientEndedError):  # which the one that waits for the agent hears as well
             while not done.wait(0.2):
                 for question in self.ask("GET", "/permission"):
-                    self.script.asked.add(question["tool"]["callID"])
-                    self.ask("POST", f"/permission/{question['id']}/reply", {"reply": "once"})
+                    no = {"reply": "reject", "message": "no"}  # without words the agent would end
+                    reply = {"reply": "once"} if self.script.permits(question["tool"]["callID"]) else no
+                    self.ask("POST", f"/permission/{question['id']}/reply", reply)
 
 
 def environ_of(home: Path, port: int) -> dict[str, str]:
@@ -220,10 +236,10 @@ def environ_of(home: Path, port: int) -> dict[str, str]:
     }
     return {
         "HOME": str(home),
-        "PATH": "/usr/bin:/bin",
         "OPENCODE_CONFIG_CONTENT": json.dumps(settings),
         "OPENCODE_DISABLE_MODELS_FETCH": "1",
         "OPENCODE_ENABLE_EXA": "1",
+        "npm_config_fetch_retries": "0",  # it asks for types of plugins, and waits for them
     }
 
 
@@ -231,31 +247,47 @@ def environ_of(home: Path, port: int) -> dict[str, str]:
 def _serving(folder: Path, home: Path, script: Script) -> Iterator[_Server]:
     at = script.port + 1 if script.port < 65000 else script.port - 1
     words = [str(folder / PROGRAM), "serve", "--port", str(at)]
-    with started(words, environ_of(home, script.port), home) as child:
+    with started(words, {**script.environ, **environ_of(home, script.port)}, home) as child:
         assert child.stdout
         if not any("listening" in line for line in child.stdout):
             raise ClientEndedError("it ended before it had started")
         yield _Server(at, script)
 
 
+def script_of(project: Path) -> OpencodeScript:
+    """The script of a project, whose agents are those that its server names."""
+    return OpencodeScript(project, [])
+
+
 def observe(folder: Path, home: Path, project: Path) -> Iterator[Cell]:
     """The cells of a project."""
-    script = _Script(project, [])
-    with serving(chat, script.answer) as script.port, _serving(folder, home, script) as server:
+    script = script_of(project)
+    with serving(chat, script.answer) as script.port:
+        work(folder, home, script)
+    yield from _cells(script, Claims(FORMAT, project))
+
+
+def work(folder: Path, home: Path, script: OpencodeScript) -> None:
+    """Lets each agent of the project of a script that a person may talk to work for one."""
+    with _serving(folder, home, script) as server:
         known = server.ask("GET", "/agent")
         hidden = ("compaction", "summary", "title")
-        modes = {each["name"]: each["mode"] for each in known if each["name"] not in hidden}
-        script.agents = [name for name in modes if name != _CALLER]
-        for agent, mode in modes.items():
-            if mode != "subagent":
-                server.say(agent, f"PROBE {agent}/{_PERSON}")
-    yield from _cells(script, modes, Claims(FORMAT, project))
+        script.modes = {each["name"]: each["mode"] for each in known if each["name"] not in hidden}
+        script.agents = [name for name in script.modes if name != _CALLER]
+        for agent in script.talks:
+            for text in script.prompts(f"{agent}/{_PERSON}"):
+                server.say(agent, text)
 
 
-def _cells(script: _Script, modes: Mapping[str, str], claims: Claims) -> Iterator[Cell]:
+def _cells(script: OpencodeScript, claims: Claims) -> Iterator[Cell]:
+    modes = script.modes
     for agent in sorted(claims.agents | modes.keys() - {_CALLER}):
         key = f"{agent}/{_CALLER if modes.get(agent) == 'subagent' else _PERSON}"
         yield from script.cells(key, claims)
         for other in script.some(agent):
             outcome = script.outcome(key, f"{key}/task/{other}", "task")
             yield Cell(script.project.name, agent, f"task {other}", outcome, claims.calls(agent, other))
+
+
+hooked = script_of
+WIRE = chat

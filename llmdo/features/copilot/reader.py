@@ -139,7 +139,9 @@ class _CopilotReader:
                 at=at,
                 description="The session of GitHub Copilot.",
                 grants=tuple(Tools(Where(cloud=True, editor=True), dict(self.servers())).every(at)),
+                calls=(AgentCall(name=GENERAL, at=at),),
                 events=events,
+                everyone=at,
                 inherits=True,
                 is_callable=False,
             )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from llmdo.base.values import dataclass
 from llmdo.features.hook import packed
 from llmdo.features.hook.access import CallPaths, UnknownToolError, raised_by, servers_of
-from llmdo.features.hook.events import ANY_AGENT, MAIN_CONTEXT
+from llmdo.features.hook.events import ANY_AGENT, MAIN_CONTEXT, can_ask
 from llmdo.features.hook.journal import short
 from llmdo.policy.authority import STRICTNESS, Capability, Carried, decide
 from llmdo.policy.composition import Layer, authority_of
@@ -56,6 +56,9 @@ def decided_by(client: Client, event: ClientEvent, tables: Tables, state: Sessio
         agent = client.MAIN if event.agent is None else event.agent
         state = state.seen(event.context, agent)
         callers: tuple[str, ...] = (event.context,)
+    elif event.parent is not None:
+        state = state.identified(event.context, str(event.agent), event.parent)
+        callers = (event.context,)
     else:
         state = state.seen(MAIN_CONTEXT, client.MAIN)
         callers = state.at_work
@@ -66,7 +69,7 @@ def decided_by(client: Client, event: ClientEvent, tables: Tables, state: Sessio
     strictest = max(range(len(calls)), key=lambda number: _strictness(answers[number]))
     answer = answers[strictest]
     may_happen = answer.decision == "allowed" or (
-        answer.decision == "needs_approval" and (client.CAN_ASK or answer.is_left)
+        answer.decision == "needs_approval" and (can_ask(client, event.tool) or answer.is_left)
     )
     after = state
     if may_happen:
@@ -176,7 +179,8 @@ class _PossibleCall:
         if verdict.decision == "allowed":
             return HookAnswer(decision="allowed")
         reasons = "; ".join(dict.fromkeys(_text(reason) for reason in verdict.reasons))
-        is_left = _is_theirs(verdict) and (verdict.decision == "needs_approval" or not is_certain)
+        is_theirs = self.access.is_asked_about and _is_theirs(verdict)
+        is_left = is_theirs and (verdict.decision == "needs_approval" or not is_certain)
         decision: Decision = "needs_approval" if is_left else verdict.decision
         return HookAnswer(decision=decision, reason=f"{reasons} (path: {self.path})", is_left=is_left)
 

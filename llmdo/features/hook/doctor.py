@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 SECONDS = 120
 """How long a client may take for a rehearsal."""
-REHEARSED = ("codex", "gemini")
+REHEARSED = ("codex", "copilot", "gemini", "opencode")
 """The clients that are started: others have terms of their own, or ask for an account."""
 _POLICY = f'schema = 1\n\n[approvals.rules]\n"fs.read:{SHUT}" = "blocked"\n'
 _KILLED = "#!/bin/sh\nkill -9 $$\n"
@@ -89,12 +89,12 @@ def _rehearsed(root: Path, name: str, client: Client, environ: Mapping[str, str]
         message = f"`{player.PROGRAM}` is not on the PATH, so nothing is proved of its hooks"
         yield Symptom(is_fine=False, text=message)
         return
-    whole = rehearse(root, player, program, environ)
+    whole = rehearse(root, client, player, program, environ)
     for who, path in ((SESSION, client.MAIN), (AGENT, f"{client.MAIN}/{AGENT}")):
         yield from _conduct(whole, who, path, identifies=client.IDENTIFIES)
-    killed = rehearse(root, player, program, environ, is_killed=True)
+    killed = rehearse(root, client, player, program, environ, is_killed=True)
     came = killed.results.get(f"{SESSION}/{OPEN}", "")
-    is_stopped = "did not answer" in came
+    is_stopped = player.STOPPED in came
     yield Symptom(
         is_stopped,
         "a hook that is killed stops the call"
@@ -122,7 +122,13 @@ def _conduct(seen: Rehearsal, who: str, path: str, *, identifies: bool) -> Itera
 
 
 def rehearse(
-    root: Path, player: ModuleType, program: str, environ: Mapping[str, str], *, is_killed: bool = False
+    root: Path,
+    client: Client,
+    player: ModuleType,
+    program: str,
+    environ: Mapping[str, str],
+    *,
+    is_killed: bool = False,
 ) -> Rehearsal:
     """The work of a client in a copy of the project; with `is_killed`, its hooks are killed as they begin."""
     # Some clients do not find their own sandbox in /tmp.
@@ -131,7 +137,7 @@ def rehearse(
         folder = Path(name).resolve()
         project, home = folder / "project", folder / "home"
         home.mkdir()
-        _copy(root, project, player)
+        _copy(root, project, client.SETTINGS, player)
         (home / ".config/llmdo").mkdir(parents=True)
         (home / ".config/llmdo/policy.toml").write_text(_POLICY)
         path = environ.get("PATH", os.defpath)
@@ -156,10 +162,10 @@ def rehearse(
         return Rehearsal(results=dict(script.results), decided=frozenset(_decided(home)))
 
 
-def _copy(root: Path, project: Path, player: ModuleType) -> None:
+def _copy(root: Path, project: Path, settings: str, player: ModuleType) -> None:
     """Copies what the client and llmdo read of a project, and adds the agent of the rehearsal."""
     graph = projects.read(root).graph
-    for path in (MANIFEST, *graph.adopted, *(policy.name for policy in graph.policies)):
+    for path in (MANIFEST, settings, *graph.adopted, *(policy.name for policy in graph.policies)):
         if (root / path).is_file():
             (project / path).parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(root / path, project / path)

@@ -44,6 +44,8 @@ class ClientEvent:
     """The MCP server whose tool it is, where the client says so."""
     is_resumed: bool = False
     """Whether a session starts that had begun before."""
+    parent: str | None = None
+    """The context that started the agent, in a client where each agent has a session of its own; None in others."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,6 +79,13 @@ class Access:
     """Whether the client has rules for parts of it, so that what those seem to deny is left to the client."""
     starts: str | None = None
     """The agent that it starts."""
+    is_asked_about: bool = True
+    """Whether the client asks a person wherever its rules say so, so that this can be left to it."""
+
+
+def can_ask(client: Client, tool: str) -> bool:
+    """Whether a hook of a client makes it ask a person about a tool."""
+    return bool(client.CAN_ASK) and tool not in client.UNASKED
 
 
 def text(value: object, what: str) -> str:

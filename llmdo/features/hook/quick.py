@@ -8,12 +8,20 @@ import sys
 from importlib import import_module
 
 from llmdo.base.nearest import MANIFEST, nearest
+from llmdo.base.values import replace
 from llmdo.features.hook import packed
 from llmdo.features.hook.access import UnknownToolError
 from llmdo.features.hook.clients import NAMES
 from llmdo.features.hook.deciding import HookAnswer, decided_by, refusal_record
-from llmdo.features.hook.events import UnreadableEventError
-from llmdo.features.hook.session import NoSessionError, SessionFile, SessionState, UnknownCallerError
+from llmdo.features.hook.events import MAIN_CONTEXT, UnreadableEventError, can_ask
+from llmdo.features.hook.session import (
+    NoSessionError,
+    SessionFile,
+    SessionState,
+    UnknownCallerError,
+    note_topmost,
+    topmost,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -55,10 +63,10 @@ def _reply(client: Client, environ: Mapping[str, str], *, locked: bool) -> tuple
     signal = import_module("_signal")  # without the enumerations of `signal`, which take a millisecond
     signal.signal(signal.SIGALRM, _out_of_time)
     signal.alarm(SECONDS)
-    is_question = False
+    is_question, tool = False, ""
     try:
         event = event_in(client, _event_text())
-        is_question = event.kind == "question"
+        is_question, tool = event.kind == "question", event.tool
         answer = answer_to(client, event, environ, locked=locked)
     except REFUSALS as error:
         answer = HookAnswer(decision="blocked", reason=f"{error}")
@@ -76,10 +84,11 @@ def _reply(client: Client, environ: Mapping[str, str], *, locked: bool) -> tuple
     if answer.decision == "allowed" or answer.is_left:
         return "", 0
     decision, why = "deny", f"denied by llmdo: {answer.reason}"
-    if answer.decision == "needs_approval" and client.CAN_ASK:
+    if answer.decision == "needs_approval" and can_ask(client, tool):
         decision, why = "ask", f"llmdo asks: {answer.reason}"
     elif answer.decision == "needs_approval":
-        cannot = f"a person is to be asked, which hooks of {client.PRODUCT} cannot do"
+        about = f" about `{tool}`" if client.CAN_ASK else ""
+        cannot = f"a person is to be asked, which hooks of {client.PRODUCT} cannot do{about}"
         why = f"denied by llmdo: {cannot}: {answer.reason}"
     words: tuple[str, int] = client.answer(decision, why, is_question=is_question)
     return words
@@ -125,7 +134,10 @@ def answer_to(
     """
     if event.kind == "other":
         return HookAnswer(decision="allowed")
-    with SessionFile(client.FORMAT, event.session, environ) as file:
+    session = topmost(client.FORMAT, event.parent or event.session, environ)
+    if event.parent == session:
+        event = replace(event, parent=MAIN_CONTEXT)
+    with SessionFile(client.FORMAT, session, environ) as file:
         if event.kind == "start":
             _begin(file, event)
             return HookAnswer(decision="allowed")
@@ -146,6 +158,8 @@ def answer_to(
             append(journal, refusal_record(client, event, state, str(error)))
             raise
         file.write(decided.after)
+        if event.parent is not None:
+            note_topmost(client.FORMAT, event.session, session, environ)
         append(journal, decided.record)
     return decided.answer
 

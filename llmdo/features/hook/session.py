@@ -117,6 +117,29 @@ class SessionState:
             started[callers[0]] = types if count == 1 else {**types, agent: (count - 1, had)}
         return replace(self, contexts={**self.contexts, context: new}, started=started)
 
+    def identified(self, context: str, agent: str, parent: str) -> SessionState:
+        """The state with the id of an agent at work, once its client says it, with the context that started it.
+
+        Raises:
+            UnknownCallerError: That context was not seen to start such an agent, or another agent has this id.
+        """
+        if context in self.contexts:
+            return self.seen(context, agent)
+        waiting = [
+            name
+            for name, each in self.contexts.items()
+            if each.is_at_work and each.agent == agent and parent in each.callers
+        ]
+        if not waiting:
+            raise UnknownCallerError(f"no agent was seen to start `{agent}`")
+        caller = self.contexts[parent]
+        labels = frozenset().union(*(self.contexts[name].labels for name in waiting))
+        new = CallerContext(
+            agent=agent, above=(*caller.above, caller.agent), callers=(parent,), labels=labels
+        )
+        started = replace(self.contexts[waiting[0]], is_at_work=False)
+        return replace(self, contexts={**self.contexts, waiting[0]: started, context: new})
+
     @property
     def at_work(self) -> tuple[str, ...]:
         """The contexts of which any may make a call that the client names no caller of."""
@@ -203,16 +226,31 @@ def folder_of(environ: Mapping[str, str]) -> str:
     return f"{above}/llmdo/hook"
 
 
+def _path_of(client: str, session: str, environ: Mapping[str, str]) -> str:
+    """The path of all that is kept of a session, without its ending."""
+    # Sessions are called as clients like; no name of theirs becomes a path.
+    name = session if session.replace("-", "").isalnum() and session.isascii() and len(session) < 80 else ""
+    name = name or "x" + session.encode("utf-8", "surrogatepass").hex()[:150]
+    return f"{folder_of(environ)}/{client}-{name}"
+
+
+def topmost(client: str, session: str, environ: Mapping[str, str]) -> str:
+    """The session that an agent's own session was noted to work for; any other one is its own."""
+    try:
+        descriptor = os.open(
+            f"{_path_of(client, session, environ)}.above", os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC
+        )
+    except FileNotFoundError:
+        return session
+    with os.fdopen(descriptor, encoding="utf-8") as file:
+        return file.read()
+
+
 class SessionFile:
     """The file of one session's state, locked for as long as this is entered."""
 
     def __init__(self, client: str, session: str, environ: Mapping[str, str]) -> None:
-        # Sessions are called as clients like; no name of theirs becomes a path.
-        name = (
-            session if session.replace("-", "").isalnum() and session.isascii() and len(session) < 80 else ""
-        )
-        self.name = f"{client}-{name or 'x' + session.encode('utf-8', 'surrogatepass').hex()[:150]}"
-        self.path = f"{folder_of(environ)}/{self.name}.json"
+        self.path = f"{_path_of(client, session, environ)}.json"
         self._lock = -1
 
     def __enter__(self) -> SessionFile:
@@ -256,13 +294,23 @@ class SessionFile:
 
     def write(self, state: SessionState) -> None:
         """Replaces the state as a whole."""
-        temporary = f"{self.path}.new"
-        descriptor = os.open(
-            temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600
-        )
-        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-            file.write(json.dumps(_plain(state)))  # at once: in pieces it would be made by slower code
-        os.replace(temporary, self.path)  # noqa: PTH105
+        _replace(self.path, json.dumps(_plain(state)))  # at once: in pieces it would be made by slower code
+
+
+def note_topmost(client: str, session: str, top: str, environ: Mapping[str, str]) -> None:
+    """Notes the session that an agent's own session works for, for the agents that this one starts."""
+    path = f"{_path_of(client, session, environ)}.above"
+    if not os.path.lexists(path):
+        _replace(path, top)
+
+
+def _replace(path: str, text: str) -> None:
+    descriptor = os.open(
+        f"{path}.new", os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600
+    )
+    with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+        file.write(text)
+    os.replace(f"{path}.new", path)  # noqa: PTH105
 
 
 def _plain(state: SessionState) -> dict[str, Any]:

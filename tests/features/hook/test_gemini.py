@@ -131,3 +131,13 @@ def test_the_words_for_an_answer(session: Session) -> None:
         code, text = session.printed(session.calling("write_file", file_path=path))
         assert (code, json.loads(text)["decision"]) == (0, decision)
     assert session.printed(session.calling("run_shell_command", command="make")) == (0, "")
+
+
+def test_a_question_about_an_agent_is_a_denial_as_it_would_be_passed_over(session: Session) -> None:
+    manifest = MANIFEST.replace("[approvals.rules]", '[approvals.rules]\n"agent.delegate" = "needs_approval"')
+    (session.root / "llmdo.toml").write_text(manifest)
+    relock(session.root)
+    code, text = session.printed(session.calling("invoke_agent", agent_name="reader", prompt="x"))
+    assert (code, json.loads(text)["decision"]) == (0, "deny")
+    assert "which hooks of Gemini CLI cannot do about `invoke_agent`" in text
+    assert session.call("write_file", file_path="a.txt") == "allowed"  # no agent is at work

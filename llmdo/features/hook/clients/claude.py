@@ -38,6 +38,7 @@ STAND_INS = {
 }
 """Built-in agents with no more tools than another one, which stands for them."""
 CAN_ASK = True
+UNASKED: frozenset[str] = frozenset()
 SETTINGS = ".claude/settings.json"
 EVENTS = {"SessionStart": None, "PreToolUse": None}
 """The events that it reports, each with the tools that it is about; None for all."""

@@ -34,6 +34,7 @@ MAIN = "codex"
 IDENTIFIES = True
 """Whether events say which agent calls."""
 CAN_ASK = False
+UNASKED: frozenset[str] = frozenset()
 FORWARDS = frozenset({"send_input"})
 STAND_INS = dict.fromkeys(("awaiter", "default", "explorer", "worker"), MAIN)
 """Its built-in roles have the settings of the session."""

@@ -1,11 +1,13 @@
 """Copilot CLI: https://docs.github.com/en/copilot/reference/hooks-reference.
 
-Nothing printed is no opinion; `ask` puts the call before a person, `deny` stops it. A hook that fails in any way stops
-the call, but for one that takes too long, so the command in the settings ends in time. Hooks are in a file apart.
+Nothing printed is no opinion; `ask` puts the call before a person at a terminal, and stops it in an editor, `deny`
+stops it. A hook that fails in any way stops the call, but for one that takes too long, so the command in the settings
+ends in time. Hooks are in a file apart.
 
-Its events carry neither their own name nor that of the agent. Agents work while a `task` does that is said to be in
-sync, and others until the session ends: then a call is decided for the session and for all agents at work, and the
-strictest counts. A session of an agent that has an id of its own was not seen to begin: its calls are denied.
+Its events do not carry their own name. Those of an agent have a session of their own, the name of the agent and the
+id of the session or agent that started it, since 1.0.102 at the latest. Until that was seen of an agent, it may be the
+one that calls in the session, as in versions that do not say it: while a `task` works that is in sync, and others until
+the session ends, a call of the session is decided for all of them as well, and the strictest counts.
 """
 
 from __future__ import annotations
@@ -13,6 +15,7 @@ from __future__ import annotations
 import json
 
 from llmdo.features.hook.events import (
+    MAIN_CONTEXT,
     Access,
     ClientEvent,
     UnreadableEventError,
@@ -31,8 +34,9 @@ FORMAT = "copilot"
 PRODUCT = "Copilot CLI"
 MAIN = "main-session"
 IDENTIFIES = False
-"""Whether events say which agent calls."""
+"""Whether all events say which agent calls."""
 CAN_ASK = True
+UNASKED: frozenset[str] = frozenset()
 FORWARDS = frozenset({"write_agent"})
 STAND_INS = dict.fromkeys(
     ("code-review", "explore", "general-purpose", "research", "rubber-duck", "security-review", "task"), MAIN
@@ -78,8 +82,24 @@ def event(data: Mapping[str, object]) -> ClientEvent:
     if "toolResult" in data or "error" in data:
         is_over = tool == _STARTS and arguments.get("mode") == "sync"
         agent = text(arguments.get("agent_type"), "agent_type") if is_over else None
-        return ClientEvent(kind="end" if agent else "other", session=session, folder=folder, agent=agent)
-    return ClientEvent(kind="call", session=session, folder=folder, tool=tool, arguments=arguments)
+        kind: Literal["end", "other"] = "end" if agent else "other"
+        return ClientEvent(kind=kind, session=session, folder=folder, agent=agent, parent=_parent(data))
+    is_agent = data.get("agentId") is not None
+    return ClientEvent(
+        kind="call",
+        session=session,
+        folder=folder,
+        context=text(data["agentId"], "agentId") if is_agent else MAIN_CONTEXT,
+        agent=text(data.get("agentType"), "agentType") if is_agent else None,
+        parent=_parent(data),
+        tool=tool,
+        arguments=arguments,
+    )
+
+
+def _parent(data: Mapping[str, object]) -> str | None:
+    """The id of the session or agent that started the agent; None for a session."""
+    return None if data.get("agentId") is None else text(data.get("parentAgentId"), "parentAgentId")
 
 
 def _arguments(given: object) -> Mapping[str, object]:
@@ -113,7 +133,10 @@ def access(event: ClientEvent) -> Access:
         return Access(lines=("agent",), starts=text(arguments.get("agent_type"), "agent_type"))
     if tool == "write_agent":
         return Access(lines=("agent",))
-    return Access(lines=("todo/todos",)) if tool in _TALKS else Access(lines=(), server=tool, joint="-")
+    if tool in _TALKS:
+        return Access(lines=("todo/todos",))
+    # It asks about no tool that only reads, as its server says.
+    return Access(lines=(), server=tool, joint="-", is_asked_about=False)
 
 
 def answer(decision: Literal["ask", "deny"], reason: str, *, is_question: bool) -> tuple[str, int]:  # noqa: ARG001

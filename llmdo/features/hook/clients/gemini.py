@@ -2,7 +2,7 @@
 
 Nothing printed is no opinion; `ask` puts the call before a person whatever the rules say, `deny` stops it. Of failures
 only exit code 2 stops a call, so the command in the settings turns every other one into it, and ends in time. Hooks of
-a project count where its folder is trusted.
+a project count where its folder is trusted, and never for the session of an editor.
 
 Events do not say which agent calls. Agents work while `invoke_agent` does: then a call is decided for the session and
 for all agents at work, and the strictest counts.
@@ -25,6 +25,8 @@ MAIN = "main-session"
 IDENTIFIES = False
 """Whether events say which agent calls."""
 CAN_ASK = True
+UNASKED = frozenset({"invoke_agent"})
+"""Tools that it runs without a question where a hook asks: what the hook says is shown, and no more."""
 FORWARDS: frozenset[str] = frozenset()
 STAND_INS = dict.fromkeys(("cli_help", "codebase_investigator", "generalist", "generalist_agent"), MAIN)
 """Its built-in agents have tools of the session."""
@@ -37,7 +39,10 @@ FAILING = (
     "any other exit code of a hook than 2, and one that takes longer than its time limit, lets the call through: the "
     "command in the settings turns every failure into 2, and ends before the limit"
 )
-TRUSTING = "it reads the hooks of a project once you have trusted its folder"
+TRUSTING = (
+    "it reads the hooks of a project once you have trusted its folder; over its protocol for editors (`--acp`) the "
+    "session calls none, as of 0.61"
+)
 
 _STARTS = "invoke_agent"
 _FILES = {"read_file": "file_path", "write_file": "file_path", "replace": "file_path"}

@@ -35,6 +35,7 @@ MAIN = "build"
 IDENTIFIES = True
 """Whether events say which agent calls."""
 CAN_ASK = False
+UNASKED: frozenset[str] = frozenset()
 AGAIN = "task, again"
 """The path of a task that goes on: the agent that had it is given more words."""
 FORWARDS = frozenset({AGAIN})

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 PROGRAM = "codex"
 WIRE = responses
+STOPPED = "did not answer"
+"""The words that the model reads of a call whose hook was killed."""
 _AGENT = f'name = "{AGENT}"\ndescription = "Reads."\ndeveloper_instructions = "Read."\n'
 _MODEL = {
     "slug": "scripted", "display_name": "Scripted", "base_instructions": "Do it.", "context_window": 100000,

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 PROGRAM = "gemini"
 WIRE = generate_content
+STOPPED = "did not answer"
+"""The words that the model reads of a call whose hook was killed."""
 _AGENT = f"---\nname: {AGENT}\ndescription: Reads.\n---\nRead.\n"
 
 

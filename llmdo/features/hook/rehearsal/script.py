@@ -35,6 +35,8 @@ class Script:
     """The tool by which an agent ends, if there is one."""
     more: Mapping[str, object] = field(default_factory=dict)
     """More arguments of a read."""
+    words: Mapping[str, object] = field(default_factory=dict)
+    """More arguments of the start of an agent."""
     results: dict[str, str] = field(default_factory=dict)
     waits: dict[str, object] = field(default_factory=dict)
 
@@ -68,7 +70,7 @@ class Script:
 
     def _starts(self, who: str, asked: ModelRequest) -> tuple[ScriptedCall, ...]:
         tool, key = self.starting
-        arguments = {key: AGENT, self.prompt: f"{BEGIN} {AGENT}"}
+        arguments = {key: AGENT, self.prompt: f"{BEGIN} {AGENT}", **self.words}
         return (ScriptedCall(f"{who}/start", self.shown(asked, tool), arguments),) if who == SESSION else ()
 
     def shown(self, asked: ModelRequest, tool: str) -> str:
