@@ -156,7 +156,7 @@ def _root_of(name: str, environ: Mapping[str, str]) -> str | None:
     """
     client, _, session = name.partition("-")
     file = SessionFile(client, session, environ)
-    if client not in NAMES or file.name != name:
+    if client not in NAMES or Path(file.path).name != f"{name}.json":
         raise NoSessionError("it is no session of a client that llmdo knows")
     root = file.read().root
     return os.path.realpath(root) if root.startswith("/") and "\0" not in root else None

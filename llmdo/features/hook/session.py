@@ -238,12 +238,13 @@ def topmost(client: str, session: str, environ: Mapping[str, str]) -> str:
     """The session that an agent's own session was noted to work for; any other one is its own."""
     try:
         descriptor = os.open(
-            f"{_path_of(client, session, environ)}.above", os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC
+            f"{_path_of(client, session, environ)}.above",
+            os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC,
         )
     except FileNotFoundError:
         return session
     with os.fdopen(descriptor, encoding="utf-8") as file:
-        return file.read()
+        return file.read(MAX_STATE)
 
 
 class SessionFile:
