@@ -117,7 +117,7 @@ def adopted_graph(adoption: Adoption, taken: Collection[str], started: Collectio
     No toolset has one of the `taken` names; the agents that are `started` are entries as well.
     """
     team = adoption.team
-    graph = graph_of(team, taken, started)
+    graph = graph_of(team, taken, started, is_governed=True)
     agents = {name: with_few_hosts(agent) for name, agent in adoption.agents.items()}
     events = {name: agents[agent] for agent, name in named_events(agents).items()}
 

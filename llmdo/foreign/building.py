@@ -68,13 +68,17 @@ def _of_choice(agent: Agent) -> Agent:
     return replace(agent, events=tuple(events))
 
 
-def graph_of(team: Team, taken: Collection[str] = (), started: Collection[str] = ()) -> Graph:
+def graph_of(
+    team: Team, taken: Collection[str] = (), started: Collection[str] = (), *, is_governed: bool = False
+) -> Graph:
     """The graph of a team. Of several agents with one name, all but the first get a number.
 
     No toolset has one of the `taken` names. The agents that are `started` are entries, whatever their format says.
+    If it is governed, by rules and ceilings of its own, a tool counts beside a milder one that raises more: those may
+    cut off the milder one alone.
     """
     team = replace(team, agents=tuple(map(with_few_hosts, team.agents)))
-    builder = _Builder(team, taken)
+    builder = _Builder(team, taken, is_governed=is_governed)
     workers = {name: builder.worker(name, agent) for name, agent in named(team.agents).items()}
     for form in sorted({agent.format for agent in team.agents if agent.everyone}):
         everyone = builder.everyone(form, workers)
@@ -208,7 +212,8 @@ def _free(name: str, taken: Iterable[str]) -> str:
 class _Builder:
     """Makes the toolsets of one team, each once."""
 
-    def __init__(self, team: Team, taken: Collection[str]) -> None:
+    def __init__(self, team: Team, taken: Collection[str], *, is_governed: bool) -> None:
+        self._is_governed = is_governed
         self.toolsets: dict[str, Toolset] = {}
         self._names: dict[object, str] = {}
         self._agents = named(team.agents)
@@ -229,7 +234,8 @@ class _Builder:
             uses.append(Use(name=self._everyone[agent.format], config={}, at=agent.everyone))
         called = {use.name for use in uses}
         grants = _telling(agent.grants)
-        for toolset, mine in _by_toolset(grants).items():
+        left = _left_by_rules(agent.grants, grants) if self._is_governed else ()
+        for toolset, mine in _by_toolset([*grants, *left]).items():
             built = self._toolset(toolset, mine)
             if built not in called:
                 uses.append(Use(name=built, config={}, at=mine[0].at))
@@ -369,6 +375,16 @@ def _telling(grants: Sequence[Grant]) -> tuple[Grant, ...]:
             merged = grant if key == grant.capabilities else replace(grant, capabilities=key)
             distinct.setdefault((key, grant.decision, id(grant.at), grant.server, grant.runs_in), merged)
     return tuple(distinct.values())
+
+
+def _left_by_rules(grants: Sequence[Grant], telling: Sequence[Grant]) -> Iterator[Grant]:
+    """The grants with a capability that every telling one raises beside others, which a rule may cut off."""
+    known = {frozenset(each.capabilities) for each in telling}
+    for grant in grants:
+        raised = frozenset(grant.capabilities)
+        if any(all(each not in more or not more <= raised for more in known) for each in raised):
+            known.add(raised)
+            yield grant
 
 
 def _strictness(capability: Capability, mildest: Mapping[Capability, Grant]) -> int:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from llmdo import foreign
-from llmdo.policy.authority import Capability
+from llmdo.policy.authority import STRICTNESS, Capability
 from llmdo.workspace import lock, project
 from llmdo.workspace.reading import read_lock
 from tests.checks.test_cases import copied
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
+    from llmdo.policy.vocabulary import Decision
     from llmdo.reach import Row
 
 MANIFEST = """schema = 1
@@ -31,7 +32,7 @@ def named(form: str) -> str:
     return MANIFEST.format(f'"{form}"')
 
 
-def facts(rows: Iterable[Row]) -> dict[str, tuple[object, ...]]:
+def facts(rows: Iterable[Row]) -> dict[str, tuple[Decision, str]]:
     """What rows say of each capability."""
     return {
         str(Capability(row.capability.name) if row.capability.is_everywhere else row.capability): (
@@ -45,6 +46,13 @@ def facts(rows: Iterable[Row]) -> dict[str, tuple[object, ...]]:
 SINGLE = [case for case in ALL if format_of(case) != "auto"]
 EXACT = {"passes-kiro-parts", "passes-qwen-parts"}
 """Here `--from` takes the settings of one agent for those of another as well; adopted, each has its own."""
+MILDER = {
+    "opencode-plugins",
+    "passes-github-actions-document-start",
+    "passes-github-actions-offered-workflow",
+    "passes-github-actions-searches-after-a-look",
+}
+"""Here a tool counts that `--from` leaves out for a milder one: rules of the manifest may cut off that one alone."""
 
 
 @pytest.mark.few(60)
@@ -59,7 +67,13 @@ def test_it_reaches_what_its_format_says_and_its_lock_says_the_same(case: Path, 
     for name, entry in original.graph.entries.items():
         expected = facts(original.analysis.of(entry))
         reached = facts(read.analysis.of(read.graph.entries[name]))
-        assert {each: reached[each] for each in expected} == expected or case.name in EXACT
+        if case.name in MILDER:
+            assert all(
+                STRICTNESS[reached[each][0]] <= STRICTNESS[decision]
+                for each, (decision, _) in expected.items()
+            )
+        else:
+            assert {each: reached[each] for each in expected} == expected or case.name in EXACT
     assert {*read.graph.adopted} == {*original.team.files}
     lock.write(root, read.graph)
     again = project.read(root)

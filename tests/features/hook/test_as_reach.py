@@ -11,7 +11,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from llmdo.policy.authority import Capability, strictest
+from llmdo.policy.authority import STRICTNESS, Capability, strictest
 from llmdo.policy.vocabulary import Decision
 from llmdo.reach import Analysis
 from llmdo.reach.rows import Row
@@ -65,6 +65,14 @@ def probe(row: Row, *, is_listed: bool) -> tuple[str, dict[str, object]] | None:
     return None
 
 
+CALLS: tuple[tuple[str, dict[str, object]], ...] = (
+    ("Read", {"file_path": "docs/a"}), ("Write", {"file_path": "a"}), ("Edit", {"file_path": "docs/a"}),
+    ("Write", {"file_path": ".claude/x"}), ("Grep", {"pattern": "x"}), ("Glob", {"pattern": "*"}),
+    ("WebFetch", {"url": "https://example.com/"}), ("WebSearch", {"query": "x"}), ("mcp__github__get", {}),
+    ("Bash", {"command": "make"}), ("Bash", {"command": "git log -3"}),
+)  # fmt: skip
+
+
 def chain_of(row: Row) -> list[str] | None:
     """The agents on the way to a row, if none is called again, and nobody is asked about their calls."""
     chain = [hop.name for hop in row.path[:-1] if not hop.name.startswith("every agent")]
@@ -83,6 +91,20 @@ def expected(raised: list[str], row: Row, rows: tuple[Row, ...]) -> Decision:
         )
         decisions += [each.decision for each in about[:1]]
     return strictest(decisions)
+
+
+def mildest(raised: Capability, rows: tuple[Row, ...]) -> Decision:
+    """What reach says at least of a call that raises this, on whatever path."""
+    about = [each for each in rows if each.capability.grants(raised)]
+    key = max(
+        ((len(each.capability.name), each.capability.scope is not None) for each in about), default=None
+    )
+    closest = [
+        each.decision
+        for each in about
+        if (len(each.capability.name), each.capability.scope is not None) == key
+    ]
+    return min(closest, key=STRICTNESS.__getitem__, default="blocked")
 
 
 @tried(30)
@@ -129,3 +151,10 @@ def test_every_cell_is_decided_as_reach_says(
             record = json.loads(session.journal.read_text().splitlines()[-1])
             seen = (row.capability, chain, call, answer.reason)
             assert answer.decision == expected(record["capabilities"], row, rows), seen
+        for number, (tool, arguments) in enumerate(CALLS):
+            session = Session(root, folder, f"c{number}")
+            session.start()
+            decision = session.call(tool, **arguments)
+            raised = json.loads(session.journal.read_text().splitlines()[-1])["capabilities"]
+            least = strictest([mildest(Capability.parse(each), rows) for each in raised])
+            assert STRICTNESS[decision] >= STRICTNESS[least], (tool, arguments, decision, least)

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from llmdo.reach import Analysis
+from llmdo.workspace import project
 from tests.features.hook.sessions import Session, relock
 
 MANIFEST = """\
@@ -141,3 +143,21 @@ def test_a_question_about_an_agent_is_a_denial_as_it_would_be_passed_over(sessio
     assert (code, json.loads(text)["decision"]) == (0, "deny")
     assert "which hooks of Gemini CLI cannot do about `invoke_agent`" in text
     assert session.call("write_file", file_path="a.txt") == "allowed"  # no agent is at work
+
+
+def test_reach_counts_a_tool_that_a_ceiling_leaves_beside_a_milder_one(tmp_path: Path) -> None:
+    """The client asks about `write_file` and not about `replace`, which reads as well."""
+    root = tmp_path / "shop"
+    (root / ".gemini").mkdir(parents=True)
+    (root / ".gemini/settings.json").write_text(json.dumps({"tools": {"allowed": ["replace"]}}))
+    manifest = 'schema = 1\n\n[workspace]\nname = "shop"\nfrom = ["gemini"]\n'
+    (root / "llmdo.toml").write_text(f'{manifest}\n[workers.main-session]\nmay = ["fs.write"]\n')
+    relock(root)
+    session = GeminiSession(root, tmp_path, client="gemini", before="BeforeTool")
+    session.start()
+    assert session.call("replace", file_path="a.txt") == "blocked"
+    assert session.call("write_file", file_path="a.txt", content="x") != "blocked"
+    graph = project.read(root).graph
+    rows = {str(row.capability): row for row in Analysis(graph).of(graph.entries["main-session"])}
+    assert rows["fs.write"].decision == "allowed"
+    assert rows["fs.write.protected"].decision == "blocked"
