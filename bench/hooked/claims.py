@@ -31,13 +31,13 @@ class Reach:
         if agents[0] not in self._rows:
             return "of an entry that reach does not know"
         rows = [self._narrowest(agents[0], Capability.parse(each)) for each in record["capabilities"]]
-        said = max((STRICTNESS["blocked" if row is None else row.decision] for row in rows), default=0)
+        least = max((STRICTNESS["blocked" if row is None else row.decision] for row in rows), default=0)
         seen = STRICTNESS[record["decision"]]
-        if record["left"] and said > 0:
+        if record["left"] and least > 0:
             return "left to the client, as reach says"
-        if seen < said:
+        if seen < least:
             return "WRONG, milder than reach says"
-        if seen == said:
+        if seen == least:
             return "as reach says"
         is_same = all(row is not None and _agents(row) == agents for row in rows)
         return (

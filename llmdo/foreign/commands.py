@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import re
 
+from llmdo.foreign.lines import EDITS, FETCHES
 from llmdo.policy.authority import Capability
 from llmdo.policy.shell.rules import EXEC, UNLISTED, ShellRule
 
@@ -12,11 +13,12 @@ _REST = re.compile(r"(?::\*|\s*\*)\s*$")
 """Endings of a pattern that let anything follow: `git log:*`, `git log *`, `git log*`."""
 _RUN_BY_OPTION = frozenset({"fd", "find"})
 """Programs that run others by an option, which may follow as well."""
-_REQUESTS = frozenset({"curl", "http", "https", "wget", "xh"})
-"""Programs that send a request, and write the answer to a file where an option says so; they run no other program."""
-_OF_REQUESTS = tuple(
-    map(Capability, ("data.untrusted", "fs.read", "fs.write", "fs.write.protected", "net.connect"))
-)
+_REQUESTS = frozenset({"curl", "http", "https", "xh"})
+"""Programs that send a request, and write the answer to a file where an option says so; they run no other program.
+
+`wget` does, by `--use-askpass`.
+"""
+_OF_REQUESTS = tuple(map(Capability, sorted({*EDITS, *FETCHES})))
 _PROGRAM = re.compile(r"[^\s:*]+")
 
 _SHOWING = frozenset({("command", "-V"), ("command", "-v")})

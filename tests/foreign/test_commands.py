@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 
 
 @pytest.mark.parametrize(
-    "pattern", ["python3:*", "python3 *", "bash -c:*", "env *", "find:*", "npx *", "sed*", "*", ":*", "git *"]
+    "pattern",
+    ["python3:*", "python3 *", "bash -c:*", "env *", "find:*", "npx *", "sed*", "*", ":*", "git *", "wget *"],
 )
 def test_a_pattern_that_lets_a_program_run_anything_is_the_whole_shell(pattern: str) -> None:
     assert str(commands(pattern)) == "proc.exec.unlisted"
@@ -32,14 +33,13 @@ def test_a_pattern_that_lets_a_program_run_anything_is_the_whole_shell(pattern: 
         "bash",
         "command -v:*",
         "curl -s:*",
-        "wget *",
     ],
 )
 def test_other_patterns_are_part_of_it(pattern: str) -> None:
     assert str(commands(pattern)) == "proc.exec"
 
 
-@pytest.mark.parametrize("pattern", ["curl:*", "curl -s *", "wget *", "curl https://example.com/*"])
+@pytest.mark.parametrize("pattern", ["curl:*", "curl -s *", "xh *", "curl https://example.com/*"])
 def test_a_command_that_sends_a_request_is_one_to_any_host_and_writes_files(pattern: str) -> None:
     assert {"net.connect", "fs.write", "data.untrusted"} <= set(map(str, besides(pattern)))
 

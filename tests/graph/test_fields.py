@@ -93,6 +93,7 @@ VALUES: dict[str, tuple[Any, Any]] = {
     "Attribute": ("a.py:name", "package.module:name"),
     "FileAttribute": ("a.py:name", "b.py:name"),
     "ToolName": ("a.tool", "b.tool"),
+    "NameOfAgent": ("one-name", "claude/another one"),
     "TitleTemplate": ("{subject}", "mail {id}"),
     "FindingCode": ("LDO101", "LDO102"),
     "Decision": ("allowed", "blocked"),

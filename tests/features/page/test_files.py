@@ -104,7 +104,8 @@ def test_a_file_shows_a_run_with_every_call_and_message(page: Page, tmp_path: Pa
     page.keyboard.press("/")
     page.keyboard.type(run)
     page.keyboard.press("Enter")
-    expect(page.locator("h1")).to_have_text("main")
+    expect(page.locator("h1")).to_have_text("go")
+    expect(page.locator(".heading")).to_contain_text("main")
 
 
 @pytest.mark.browser

@@ -15,6 +15,7 @@ from llmdo.services.runs import metrics
 from tests.features.page.conftest import Served, go
 from tests.features.page.test_runs import SLOW, allowing, api, llmdo_elsewhere
 from tests.support import commands
+from tests.support.waiting import until
 
 Serve = Callable[..., Served]
 
@@ -134,6 +135,7 @@ def test_a_view_that_loads_again_is_not_there_before_its_answer(
     page.evaluate("location.hash = '#/totals?by=worker'")
     expect(page.get_by_text("Loading")).to_be_visible()
     expect(page.locator("body[data-ready]")).to_have_count(0)
+    until(lambda: page.evaluate("0") == 0 and held)  # what a browser tells is heard while it is asked
     held[0].continue_()
     expect(page.locator("body[data-ready]")).to_have_count(1)
     expect(page.locator("h1")).to_have_text("Over time")
