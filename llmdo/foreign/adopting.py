@@ -12,6 +12,7 @@ from llmdo.base import digest
 from llmdo.base.credentials import secrets_in, secrets_in_words
 from llmdo.base.values import dataclass, replace
 from llmdo.foreign.building import client_rules, graph_of, named, named_events, with_few_hosts
+from llmdo.foreign.commands import listed_in
 from llmdo.foreign.known import formats, team_or_problem
 from llmdo.foreign.links import LinkedTree
 from llmdo.foreign.team import claimed, together
@@ -19,9 +20,10 @@ from llmdo.foreign.tree import DiskTree, is_published
 from llmdo.graph.clients import settings_of
 from llmdo.graph.start import STARTERS, Start
 from llmdo.policy.authority import STRICTNESS
+from llmdo.policy.shell.rules import EXEC, UNLISTED
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping
+    from collections.abc import Collection, Iterable, Mapping, Sequence
     from pathlib import Path
 
     from llmdo.base.cache import Seen
@@ -111,14 +113,32 @@ def read(
     )
 
 
+def _with_listed(agents: Sequence[Agent]) -> tuple[Agent, ...]:
+    """The agents, each with the commands that settings of its client list, if it may ask for any command.
+
+    A ceiling may cut off any other command, and leave those.
+    """
+    listing = {agent.format for agent in agents if listed_in(agent.permissions)}
+
+    def with_listed(agent: Agent) -> Agent:
+        has = {each: grant for grant in reversed(agent.grants) for each in grant.capabilities}
+        if agent.format not in listing or EXEC in has or UNLISTED not in has:
+            return agent
+        decision = "allowed" if listed_in(agent.permissions) else has[UNLISTED].decision
+        listed = replace(has[UNLISTED], capabilities=(EXEC,), decision=decision)
+        return replace(agent, grants=(*agent.grants, listed))
+
+    return tuple(map(with_listed, agents))
+
+
 def adopted_graph(adoption: Adoption, taken: Collection[str], started: Collection[str]) -> Graph:
     """The graph of the agents, each with its tool's settings as the base of its calls.
 
     No toolset has one of the `taken` names; the agents that are `started` are entries as well.
     """
-    team = adoption.team
+    team = replace(adoption.team, agents=_with_listed(adoption.team.agents))
     graph = graph_of(team, taken, started, is_governed=True)
-    agents = {name: with_few_hosts(agent) for name, agent in adoption.agents.items()}
+    agents = {name: with_few_hosts(agent) for name, agent in named(team.agents).items()}
     events = {name: agents[agent] for agent, name in named_events(agents).items()}
 
     def adopted(name: str, worker: Worker) -> Worker:

@@ -4,13 +4,19 @@ from __future__ import annotations
 
 import itertools
 import re
+from typing import TYPE_CHECKING
 
 from llmdo.foreign.lines import EDITS, FETCHES
 from llmdo.policy.authority import Capability
 from llmdo.policy.shell.rules import EXEC, UNLISTED, ShellRule
 
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
 _REST = re.compile(r"(?::\*|\s*\*)\s*$")
 """Endings of a pattern that let anything follow: `git log:*`, `git log *`, `git log*`."""
+_RULE = re.compile(r"(?:Bash|run_shell_command|shell)\((?P<pattern>[^()]*)\)")
+"""A rule about commands, as the permissions of agents have it."""
 _RUN_BY_OPTION = frozenset({"fd", "find"})
 """Programs that run others by an option, which may follow as well."""
 _REQUESTS = frozenset({"curl", "http", "https", "xh"})
@@ -47,3 +53,15 @@ def besides(pattern: str, *, is_prefix: bool = False) -> tuple[Capability, ...]:
     """The capabilities of the matching commands beside the running of programs: of a request to any host."""
     program = _PROGRAM.match(pattern.strip()) if is_prefix or "*" in pattern else None
     return _OF_REQUESTS if program and program[0] in _REQUESTS else ()
+
+
+def listed_in(permissions: Mapping[str, Sequence[str]]) -> tuple[tuple[str, ...], ...]:
+    """The beginnings of commands that a client's settings allow, if they launch nothing else."""
+    patterns = [
+        match["pattern"]
+        for text in permissions.get("allow", ())
+        if (match := _RULE.fullmatch(text))
+        and commands(match["pattern"]) == EXEC
+        and not besides(match["pattern"])
+    ]
+    return tuple(sorted({tuple(_REST.sub("", each).split()) for each in patterns if _REST.search(each)}))

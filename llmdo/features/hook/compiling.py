@@ -13,13 +13,13 @@ from llmdo.base.values import replace
 from llmdo.features.hook import packed
 from llmdo.features.hook.packed import Tables
 from llmdo.foreign.building import EVENTS, EVERYONE
-from llmdo.foreign.commands import besides, commands
+from llmdo.foreign.commands import listed_in
 from llmdo.foreign.flows import UNKNOWN
 from llmdo.foreign.known import formats, table_of
 from llmdo.policy.authority import MANIFEST, Capability, decide
 from llmdo.policy.composition import NO_LAYER, Base, Layer, authority_of
 from llmdo.policy.protection import CODE_WRITE
-from llmdo.policy.shell.rules import EXEC, parse_rules
+from llmdo.policy.shell.rules import parse_rules
 from llmdo.workspace import personal
 from llmdo.workspace import project as projects
 from llmdo.workspace.lock import drift
@@ -35,8 +35,6 @@ if TYPE_CHECKING:
     from llmdo.policy.composition import Governed
     from llmdo.workspace.project import Project
 
-_COMMAND = re.compile(r"(?:Bash|run_shell_command|shell)\((?P<pattern>[^()]*)\)")
-_REST = re.compile(r"(?::\*|\s*\*)\s*$")
 _NUMBER = re.compile(r" \(\d+\)$")
 
 
@@ -119,7 +117,7 @@ def tables_of(graph: Graph, client: Client, tightening: tuple[Rule, ...], *, sta
         servers={name: _servers(graph, worker) for name, worker in workers.items()},
         code={name: _code(graph, worker) for name, worker in workers.items()},
         freely={name: _freely(graph, worker) for name, worker in workers.items()},
-        listed=dict.fromkeys(workers, _listed(workers[agents[client.MAIN]])),
+        listed=dict.fromkeys(workers, listed_in(workers[agents[client.MAIN]].permissions)),
         lines={line.tool: tuple(map(str, line.raised)) for line in table_of(formats()[client.FORMAT])},
         reading=_reading(),
         governing=tuple(sorted({*graph.governing, *graph.adopted})),
@@ -169,18 +167,6 @@ def _freely(graph: Graph, worker: Worker) -> dict[str, tuple[str, ...]]:
                 if decide([each], [each], settings).decision == "allowed":
                     tools.setdefault(tool.name, set()).add(str(each))
     return {name: tuple(sorted(raised)) for name, raised in tools.items()}
-
-
-def _listed(main: Worker) -> tuple[tuple[str, ...], ...]:
-    """The beginnings of commands that settings allow, if they launch nothing else."""
-    patterns = [
-        match["pattern"]
-        for text in main.permissions.get("allow", ())
-        if (match := _COMMAND.fullmatch(text))
-        and commands(match["pattern"]) == EXEC
-        and not besides(match["pattern"])
-    ]
-    return tuple(sorted({tuple(_REST.sub("", each).split()) for each in patterns if _REST.search(each)}))
 
 
 def _tells_code(graph: Graph) -> bool:

@@ -230,3 +230,16 @@ def test_a_call_that_is_denied_unseen_is_in_the_journal_as_well(session: Session
         ("main-session/Read", "blocked", False),
     ]
     assert read.records[1]["reasons"] == ["no agent was seen to start `nobody` (path: nobody/Read)"]
+
+
+@pytest.mark.parametrize("may", [None, ["proc.exec", "fs.read"]])
+def test_a_command_that_settings_list_is_not_asked_about(tmp_path: Path, may: list[str] | None) -> None:
+    """Whatever else a session without a mode may run, and where a ceiling leaves it those alone."""
+    root = tmp_path / "shop"
+    (root / ".claude").mkdir(parents=True)
+    (root / ".claude/settings.json").write_text('{"permissions": {"allow": ["Bash(git log:*)"]}}')
+    write(root, "" if may is None else f"[workers.main-session]\nmay = {json.dumps(may)}\n", fixer="")
+    session = Session(root, tmp_path)
+    session.start()
+    assert session.call("Bash", command="git log -3") == "allowed"
+    assert session.call("Bash", command="make") == ("allowed" if may is None else "blocked")
