@@ -307,6 +307,8 @@ def _edit(project: Foreign, leg: _Leg) -> str | None:
         change = agent.narrower
     elif left := _without(at, given.tool):
         change = f"write `{left}`, without {name}"
+    elif instead and (flag := _flag(at)):
+        change, lost = f'write `--allowedTools "{instead[0]}"` in place of `{flag}`', instead[1]
     elif instead and at.route[:1] != (_HEADER,):
         is_silent = form == "opencode" and given.rule_at is None
         where = "under `permission`" if is_silent else f"or the like in place of {name}"
@@ -322,6 +324,12 @@ def _edit(project: Foreign, leg: _Leg) -> str | None:
             f"take {name} out of {key}" if _lists(at, given.tool) else f"change {key}, which gives {name}"
         )
     return f"{change} ({place(at.location)}); {lost}"
+
+
+def _flag(at: Place) -> str | None:
+    """The option of a command line that is at a place."""
+    marked = at.document.source.marked(at.location.span) if at.location.span else ""
+    return marked if re.fullmatch(r"--[a-z-]+", marked) else None
 
 
 def _of_files(project: Foreign, leg: _Leg) -> str | None:
