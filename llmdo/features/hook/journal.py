@@ -36,7 +36,8 @@ def append(path: str, record: Mapping[str, object]) -> None:
         if whole:
             last = json.loads(whole.rpartition(b"\n")[2])
             number, head = last["n"], last["hash"]
-        stamp = {"time": f"{strftime('%Y-%m-%dT%H:%M:%S', gmtime())}.{int(time() % 1 * 1e6):06}+00:00"}
+        now = time()
+        stamp = {"time": f"{strftime('%Y-%m-%dT%H:%M:%S', gmtime(now))}.{int(now % 1 * 1e6):06}+00:00"}
         before = {"n": number + 1, "kind": record["kind"], **stamp}
         text = _text({**before, **record, "prev": head})
         if len(text) > _MOST_RECORD:
