@@ -92,7 +92,7 @@ def test_a_table_of_cases_by_variants_leads_to_each_run(page: Page, serve: Serve
     links = [link.get_attribute("href") for link in rows.nth(0).locator("a").all()]
     assert links == [f"#/run/{run}" for run in runs]
     rows.nth(0).locator("a").last.click()
-    expect(page.locator("h1")).to_contain_text("main")
+    expect(page.locator(".heading")).to_contain_text("main")
     assert page.url.endswith(f"#/run/{runs[-1]}")
 
 
