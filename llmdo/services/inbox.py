@@ -185,17 +185,21 @@ class Inbox:
     _complete: set[str] = field(default_factory=set)
 
     def pending(self, tell: Tell) -> list[Pending]:
-        """The waiting questions, the oldest first; tells of unreadable runs."""
+        """The waiting questions, the run with the oldest one first; tells of unreadable runs.
+
+        Those of one run are in the order of their call paths: that in which they came is chance.
+        """
         runs = runs_of(self.root, self.environ)
-        questions: list[Pending] = []
+        questions: list[list[Pending]] = []
         for name in runs.names():
             if name in self._complete:
                 continue
             try:
-                questions += self._of_run(runs, name)
+                questions.append([*self._of_run(runs, name)])
             except JournalError as error:
                 tell(f"warning: {error.message}")
-        return sorted(questions, key=lambda each: each.question.entry.at)
+        questions.sort(key=lambda those: min((each.question.entry.at for each in those), default=0))
+        return [each for those in questions for each in those]
 
     def _of_run(self, runs: RunIndex, name: str) -> Iterator[Pending]:
         with runs.read(name) as journal:
