@@ -27,9 +27,9 @@ from bench.benign import place
 from bench.benign.playing import BEGIN, SESSION, Play
 from bench.benign.policies import POLICIES
 from bench.check import BIN
-from bench.clients import chat
 from bench.clients.__main__ import FOLDER, version_of
 from bench.clients.opencode import environ_of
+from llmdo.features.hook.rehearsal import chat
 from llmdo.features.hook.rehearsal.model import serving
 
 if TYPE_CHECKING:
