@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 from llmdo.policy.shell.rules import EVERYWHERE, EXEC_READ, ShellRule, Vouching
 
 TYPE_CHECKING = False
@@ -12,7 +10,7 @@ if TYPE_CHECKING:
 
     from llmdo.policy.authority import Capability
 
-_PRINTS = re.compile(r"(?:(?:\d{1,9},)?(?:\d{1,9}|\$)p(?:;|$))+")
+_PRINTS = r"(?:(?:\d{1,9},)?(?:\d{1,9}|\$)p(?:;|$))+"
 """A script of `sed -n` that prints lines by their numbers."""
 _LETTERS = {"grep": frozenset("EFHILPchilnorsvwx"), "rg": frozenset("FSUcilnosvwx")}
 """The options of a search that take no value, and may be written as one word; in `rg`, `-r` takes one."""
@@ -50,10 +48,12 @@ def _respelt(command: tuple[str, ...]) -> tuple[str, ...]:
 
 def _print(rest: Sequence[str]) -> tuple[str, ...] | None:
     """`sed` that prints lines, as `cat`; None if it may do more. Options may stand behind the files as well."""
+    import re  # which other commands do without
+
     if rest[:1] != ["-n"]:
         return None
     script, *files = rest[2 if rest[1:2] == ["-e"] else 1 :] or [""]
-    if not _PRINTS.fullmatch(script) or any(file.startswith("-") for file in files):
+    if not re.fullmatch(_PRINTS, script) or any(file.startswith("-") for file in files):
         return None
     return ("cat", *files)
 
@@ -73,7 +73,7 @@ def _search(program: str, rest: Sequence[str]) -> tuple[str, ...] | None:
             options += [f"-{letter}" for letter in word[1:] if letter not in "rI"]  # -I reads less
         else:
             (options if word.startswith("-") else others).append(word)
-        is_open &= not (re.match(r"-e|--regexp=", word) or (program == "rg" and word == "--files"))
+        is_open &= not (word.startswith(("-e", "--regexp=")) or (program == "rg" and word == "--files"))
     behind = list(words)
     if is_open and not others + behind:
         return None
