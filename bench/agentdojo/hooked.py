@@ -17,11 +17,10 @@ import shutil
 import subprocess
 import sys
 import tempfile
-import threading
 import time
 from collections import Counter
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -31,7 +30,13 @@ from bench.clients import codex
 from bench.clients.__main__ import FOLDER, version_of
 from llmdo.features.hook import install
 from llmdo.features.hook.rehearsal import codex as player
-from llmdo.features.hook.rehearsal.model import ModelRequest, ScriptedAnswer, ScriptedCall, serving
+from llmdo.features.hook.rehearsal.model import (
+    ModelRequest,
+    ScriptedAnswer,
+    ScriptedCall,
+    listening,
+    serving,
+)
 from llmdo.services import locking
 from llmdo.workspace import lock, project
 
@@ -129,13 +134,8 @@ def _environment(case: Case) -> Iterator[int]:
         def log_message(self, *_: object) -> None:
             """Nothing: the counts are what is printed."""
 
-    server = ThreadingHTTPServer(("127.0.0.1", 0), _Handler)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    try:
-        yield server.server_port
-    finally:
-        server.shutdown()
-        server.server_close()
+    with listening(_Handler) as port:
+        yield port
 
 
 def _write(root: Path, port: int, *, hooked: bool) -> None:

@@ -16,10 +16,9 @@ import shutil
 import subprocess
 import sys
 import tempfile
-import threading
 from collections import Counter
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -30,7 +29,7 @@ from bench.check import BIN
 from bench.clients.__main__ import FOLDER, version_of
 from bench.clients.opencode import environ_of
 from llmdo.features.hook.rehearsal import chat
-from llmdo.features.hook.rehearsal.model import serving
+from llmdo.features.hook.rehearsal.model import listening, serving
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -55,13 +54,8 @@ def _pages() -> Iterator[int]:
         def log_message(self, *_: object) -> None:
             """Nothing: the counts are what is printed."""
 
-    server = ThreadingHTTPServer(("127.0.0.1", 0), _Handler)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    try:
-        yield server.server_port
-    finally:
-        server.shutdown()
-        server.server_close()
+    with listening(_Handler) as port:
+        yield port
 
 
 def _opencode(program: str, root: Path, home: Path, port: int) -> tuple[list[str], Mapping[str, str]]:

@@ -65,6 +65,18 @@ def text_of(content: object) -> str:
 
 
 @contextmanager
+def listening(handler: type[BaseHTTPRequestHandler]) -> Iterator[int]:
+    """The port of a server on 127.0.0.1; it ends with the block."""
+    server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    try:
+        yield server.server_port
+    finally:
+        server.shutdown()
+        server.server_close()
+
+
+@contextmanager
 def serving(wire: Wire, script: Callable[[ModelRequest], ScriptedAnswer]) -> Iterator[int]:
     """The port of a model that answers by a script; it ends with the block."""
 
@@ -87,10 +99,5 @@ def serving(wire: Wire, script: Callable[[ModelRequest], ScriptedAnswer]) -> Ite
         def log_message(self, *_: object) -> None:
             """Nothing: the results are what is printed."""
 
-    server = ThreadingHTTPServer(("127.0.0.1", 0), _Handler)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    try:
-        yield server.server_port
-    finally:
-        server.shutdown()
-        server.server_close()
+    with listening(_Handler) as port:
+        yield port
