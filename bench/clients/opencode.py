@@ -14,6 +14,7 @@ from bench.clients.cells import Cell, Claims, Kind, Probe
 from bench.clients.process import SECONDS, ClientEndedError, started
 from bench.clients.script import Script
 from llmdo.features.hook.rehearsal import chat
+from llmdo.features.hook.rehearsal import opencode as rehearsal
 from llmdo.features.hook.rehearsal.model import ScriptedCall, serving
 
 if TYPE_CHECKING:
@@ -222,24 +223,10 @@ class _Server:
 
 def environ_of(home: Path, port: int) -> dict[str, str]:
     """Its environment, with settings by which it asks the scripted model at a port."""
-    model = {
-        "npm": "@ai-sdk/openai-compatible",
-        "options": {"baseURL": f"http://127.0.0.1:{port}/v1", "apiKey": "none"},
-        "models": {"scripted": {"tool_call": True}},
-    }
-    settings = {
-        "model": "scripted/scripted",
-        "small_model": "scripted/scripted",
-        "autoupdate": False,
-        "share": "disabled",
-        "provider": {"scripted": model},
-    }
     return {
+        **rehearsal.variables(port),
         "HOME": str(home),
-        "OPENCODE_CONFIG_CONTENT": json.dumps(settings),
-        "OPENCODE_DISABLE_MODELS_FETCH": "1",
         "OPENCODE_ENABLE_EXA": "1",
-        "npm_config_fetch_retries": "0",  # it asks for types of plugins, and waits for them
     }
 
 

@@ -36,8 +36,8 @@ def agent(project: Path) -> None:
     path.write_text(_AGENT)
 
 
-def start(program: str, project: Path, home: Path, port: int) -> tuple[list[str], Mapping[str, str]]:  # noqa: ARG001
-    """The words that start it, and its own variables."""
+def variables(port: int) -> Mapping[str, str]:
+    """Its own variables, by which it asks the scripted model at a port."""
     model = {
         "npm": "@ai-sdk/openai-compatible",
         "options": {"baseURL": f"http://127.0.0.1:{port}/v1", "apiKey": "none"},
@@ -50,10 +50,14 @@ def start(program: str, project: Path, home: Path, port: int) -> tuple[list[str]
         "share": "disabled",
         "provider": {"scripted": model},
     }
-    variables = {
+    return {
         "OPENCODE_CONFIG_CONTENT": json.dumps(settings),
         "OPENCODE_DISABLE_MODELS_FETCH": "1",
         "npm_config_fetch_retries": "0",  # it asks for types of plugins, and waits for them
     }
+
+
+def start(program: str, project: Path, home: Path, port: int) -> tuple[list[str], Mapping[str, str]]:  # noqa: ARG001
+    """The words that start it, and its own variables."""
     # It puts quotes around a word with a blank.
-    return [program, "run", "--agent", MAIN, BEGIN, SESSION], variables
+    return [program, "run", "--agent", MAIN, BEGIN, SESSION], variables(port)
