@@ -109,22 +109,24 @@ def _raised_by_line(access: Access, worker: str, tables: Tables, places: CallPat
         raised.append(Capability("net.connect", _host(access.host)))
     names = [each.name for each in lines if each.name.startswith("fs.")]
     raised += _on_files(names, scopes or [None], tables)
-    if "fs.read" in names:
-        raised += _searched(access, places)
+    if "fs.read" in names and access.names is not None:
+        folders = [places.scope(folder, is_folder=True) for folder in access.folders]
+        raised += _searched(folders, access.names, places, heeds_ignores=access.heeds_ignores)
     return frozenset(raised)
 
 
-def _searched(access: Access, places: CallPaths) -> Iterator[Capability]:
-    """The folders with protected files in which a call looks into files."""
+def _searched(
+    scopes: Sequence[str | None], names: Sequence[str], places: CallPaths, *, heeds_ignores: bool
+) -> Iterator[Capability]:
+    """The scopes of folders with protected files, of those in which a call looks into files of these names."""
+    if not scopes:
+        return
     from llmdo.features.hook.searching import holds_secrets
     from llmdo.policy.protection import PROTECTED_READ
 
-    for folder in access.folders if access.names is not None else ():
-        scope = places.scope(folder, is_folder=True)
+    for scope in scopes:
         inside = scope and scope.removesuffix("**").rstrip("/")
-        if inside is not None and holds_secrets(
-            places.root, inside, access.names or (), heeds_ignores=access.heeds_ignores
-        ):
+        if inside is not None and holds_secrets(places.root, inside, names, heeds_ignores=heeds_ignores):
             yield Capability(PROTECTED_READ, scope)
 
 
@@ -180,11 +182,15 @@ def _of_command(
         return
     reads = None
     if known:
-        from llmdo.features.hook.reading import reads_of
+        from llmdo.features.hook.reading import looked_for, reads_of
 
         reads = reads_of(parts, known, places.of_word)
     if reads is not None:
         yield from reads
+        if (looked := looked_for(parts)) is not None:
+            read = [each.scope or "**" for each in reads if each.name == "fs.read"]
+            scopes = [each for each in read if os.path.isdir(f"{places.root}/{each.removesuffix('**')}")]  # noqa: PTH112
+            yield from _searched(scopes, looked[0], places, heeds_ignores=looked[1])
         names = {each for line in access.reading for each in tables.lines[line]}
         yield from (Capability(name) for name in names if name != "fs.read")
         return

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from llmdo.policy.shell.programs import SHOWS_NAMES
 from llmdo.policy.shell.rules import EVERYWHERE, EXEC_READ, ShellRule, Vouching
 
 TYPE_CHECKING = False
@@ -14,6 +15,10 @@ _PRINTS = r"(?:(?:\d{1,9},)?(?:\d{1,9}|\$)p(?:;|$))+"
 """A script of `sed -n` that prints lines by their numbers."""
 _LETTERS = {"grep": frozenset("EFHILPchilnorsvwx"), "rg": frozenset("FSUcilnosvwx")}
 """The options of a search that take no value, and may be written as one word; in `rg`, `-r` takes one."""
+_NAMES = ("--include", "-g", "--glob")
+"""The options of a search that name the files in whose contents it looks."""
+_HEEDLESS = ("--hidden", "--no-ignore", "-.", "-u", "--unrestricted")
+"""The beginnings of the options by which `rg` looks into hidden and ignored files as well."""
 _TAKING = frozenset({"-A", "-B", "-C", "-T", "-e", "-g", "-m", "-t"})
 
 
@@ -37,6 +42,24 @@ def reads_of(
         return None
     is_everywhere = not named or EVERYWHERE in named
     return frozenset(each for each in raised - {EXEC_READ} if is_everywhere or each.scope != EVERYWHERE)
+
+
+def looked_for(command: Sequence[str]) -> tuple[tuple[str, ...], bool] | None:
+    """The patterns of names of the files in whose contents a command looks, and whether it passes over ignored ones.
+
+    None if it looks into none of a folder that it names.
+    """
+    program, *words = command
+    if program in SHOWS_NAMES:
+        return None
+    names: list[str] = []
+    for word, after in zip(words, [*words[1:], ""], strict=True):
+        option, equals, value = word.partition("=")
+        if option in _NAMES:
+            names.append(value if equals else after)
+        elif word.startswith("-g") and program == "rg":
+            names.append(word[2:])
+    return tuple(names), program == "rg" and not any(word.startswith(_HEEDLESS) for word in words)
 
 
 def _respelt(command: tuple[str, ...]) -> tuple[str, ...]:

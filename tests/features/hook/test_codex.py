@@ -256,3 +256,45 @@ def test_a_tool_or_an_agent_with_a_very_long_name_does_not_end_a_session(session
     read = audit.read(session.journal.read_text().splitlines())
     assert (read.faults, len(read.records)) == ((), 3)
     assert all(len(line) < 2**19 for line in session.journal.read_text().splitlines())
+
+
+@pytest.mark.parametrize(
+    ("command", "decision"),
+    [
+        ("grep -r x src", "blocked"),
+        ("grep -rn x .", "blocked"),
+        ("grep -rn --include='.e*' x src", "blocked"),
+        ("rg --hidden x src", "blocked"),
+        ("rg -g '*.env' x src", "blocked"),
+        ("rg --no-ignore x", "blocked"),
+        ("diff -r src docs", "blocked"),
+        ("grep -rn --include='*.py' x src", "allowed"),
+        ("grep -rn x docs", "allowed"),
+        ("rg -g '*.py' x src", "allowed"),
+        ("cat src/a.py", "allowed"),
+        ("ls -la src", "allowed"),
+        ("find src -name x", "allowed"),
+        ("du -sh src", "allowed"),
+    ],
+)
+def test_a_command_that_looks_into_a_folder_with_a_secret_reads_it(
+    session: Session, command: str, decision: str
+) -> None:
+    for path in ("src/.env", "src/a.py", "docs/a.md"):
+        (session.root / path).parent.mkdir(exist_ok=True)
+        (session.root / path).write_text("x\n")
+    manifest = session.root / "llmdo.toml"
+    protected = '[approvals.rules]\n"fs.read.protected" = "blocked"\n'
+    manifest.write_text(manifest.read_text().replace("[approvals.rules]\n", protected))
+    relock(session.root)
+    assert session.call("Bash", command=command) == decision
+
+
+def test_a_search_of_everything_reads_a_secret_that_is_there(session: Session) -> None:
+    manifest = session.root / "llmdo.toml"
+    protected = '[approvals.rules]\n"fs.read.protected" = "blocked"\n'
+    manifest.write_text(manifest.read_text().replace("[approvals.rules]\n", protected))
+    relock(session.root)
+    assert session.call("Bash", command="rg -n x") == "allowed"
+    (session.root / ".env").write_text("x\n")
+    assert session.call("Bash", command="rg -n --hidden x") == "blocked"
