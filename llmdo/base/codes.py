@@ -5,12 +5,12 @@ Made by `python -m llmdo.cli.tabulate`: change the checks.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
-
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from typing import Literal, TypeAlias
 
-Severity = Literal["error", "warning", "note"]
+    Severity: TypeAlias = Literal["error", "warning", "note"]
 
 CODES: Mapping[str, tuple[str, Severity]] = {
     "LDO101": ("invalid-syntax", "error"),

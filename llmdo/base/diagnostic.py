@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import TYPE_CHECKING
 from unicodedata import category
 
-from llmdo.base.codes import CODES, Severity
+from llmdo.base.codes import CODES
 from llmdo.base.values import also_in_json, dataclass, field, in_json
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from llmdo.base.codes import Severity
     from llmdo.base.source import Location
 
 

@@ -8,15 +8,14 @@ from __future__ import annotations
 
 import re
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 from llmdo.base.values import dataclass
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from collections.abc import Set as AbstractSet
 
-if TYPE_CHECKING:
     State = frozenset[int]
     """The positions in a pattern that the names so far can have led to."""
 

@@ -19,7 +19,7 @@ from llmdo.base.diagnostic import LlmdoError
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from llmdo.policy.shell import IsolationMode
+    from llmdo.policy.shell.rules import IsolationMode
     from llmdo.toolsets.exposure import Mount
     from llmdo.toolsets.programs import Programs
 

@@ -17,7 +17,7 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from pydantic_ai import RunContext
 from pydantic_ai.exceptions import ToolFailed
@@ -28,12 +28,15 @@ from llmdo.base.source import Source
 from llmdo.graph import builtin
 from llmdo.graph.keys import Reference
 from llmdo.policy.authority import Authority, Capability, Rule, base_rules, decide
-from llmdo.policy.shell import IsolationMode, ShellSettings, parse_rules
+from llmdo.policy.shell import ShellSettings, parse_rules
 from llmdo.syntax.document import Document, Place
 from llmdo.toolsets.confinement import Root
 from llmdo.toolsets.machine import Machine
 from llmdo.toolsets.shell import ShellToolset
 from llmdo.workspace.root import Folders
+
+if TYPE_CHECKING:
+    from llmdo.policy.shell.rules import IsolationMode
 
 CANARY = "CANARY-4f1d"
 MADE = "PWNED"

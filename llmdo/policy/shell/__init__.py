@@ -6,7 +6,6 @@ that have one.
 """
 
 from llmdo.policy.shell.rules import (
-    IsolationMode,
     ShellLimits,
     ShellRule,
     ShellSettings,
@@ -15,7 +14,6 @@ from llmdo.policy.shell.rules import (
 )
 
 __all__ = [
-    "IsolationMode",
     "ShellLimits",
     "ShellRule",
     "ShellSettings",

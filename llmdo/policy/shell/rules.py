@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any, Literal
 
 from llmdo.base.values import dataclass, field
 from llmdo.policy.authority import Capability
@@ -18,12 +17,14 @@ from llmdo.policy.shell.programs import (
     runs_programs,
 )
 
+TYPE_CHECKING = False  # `typing` alone would cost a fifth of what a call of `llmdo hook` may
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from typing import Any, Literal, TypeAlias
 
-Positional = Literal["none", "paths", "any"]
-Executes = Literal["proc.exec", "proc.exec.read"]
-IsolationMode = Literal["auto", "require", "off"]
+    Positional: TypeAlias = Literal["none", "paths", "any"]
+    Executes: TypeAlias = Literal["proc.exec", "proc.exec.read"]
+    IsolationMode: TypeAlias = Literal["auto", "require", "off"]
 
 EXEC = Capability("proc.exec")
 EXEC_READ = Capability("proc.exec.read")
