@@ -180,3 +180,19 @@ def test_a_call_says_in_which_files_it_looks(
 ) -> None:
     asked = access(client, tool, **arguments)
     assert (asked.names, asked.heeds_ignores) == (names, heeds_ignores)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "folder"),
+    [
+        ("src/**/*.py", "./src"),
+        ("*.{py,md}", "./"),
+        ("/etc/*", "/etc"),
+        ("../x/*", "/"),
+        ("{/etc,docs}/*", "/"),
+        ("src/{~/x,a}", "/"),
+        ("@(a|/etc)/*", "/"),
+    ],
+)
+def test_a_pattern_of_claude_code_is_about_the_folder_that_it_begins_with(pattern: str, folder: str) -> None:
+    assert access("claude", "Glob", pattern=pattern).folders == (folder,)

@@ -15,6 +15,7 @@ from llmdo.features.hook.events import (
     Access,
     ClientEvent,
     named,
+    searched_folders,
     text,
     tool_input,
 )
@@ -123,10 +124,10 @@ def _folders(tool: str, arguments: Mapping[str, object]) -> tuple[str, ...]:
     if tool != "Glob":
         return (base,)
     pattern = text(arguments.get("pattern"), "pattern")
-    if ".." in pattern:
-        return ("/",)
-    start = pattern[: min((pattern.find(each) for each in "*?[{" if each in pattern), default=len(pattern))]
+    start = pattern[: min((pattern.find(each) for each in "*?[{@(" if each in pattern), default=len(pattern))]
     folder = start.rpartition("/")[0]
+    if searched_folders(base, "path", pattern[len(folder) :].removeprefix("/")) != (base,) or ".." in pattern:
+        return ("/",)
     return (folder or "/" if start.startswith("/") else f"{base}/{folder}",)
 
 
