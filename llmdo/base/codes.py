@@ -12,6 +12,9 @@ if TYPE_CHECKING:
 
     Severity: TypeAlias = Literal["error", "warning", "note"]
 
+SEVERITIES: tuple[Severity, ...] = ("error", "warning", "note")
+"""Every severity, the worst first."""
+
 CODES: Mapping[str, tuple[str, Severity]] = {
     "LDO101": ("invalid-syntax", "error"),
     "LDO102": ("unknown-key", "error"),

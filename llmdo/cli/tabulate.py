@@ -57,6 +57,9 @@ if TYPE_CHECKING:
 
     Severity: TypeAlias = Literal["error", "warning", "note"]
 
+SEVERITIES: tuple[Severity, ...] = ("error", "warning", "note")
+"""Every severity, the worst first."""
+
 CODES: Mapping[str, tuple[str, Severity]] = {
 %s}
 """Every code, its name and its severity. A code never changes its meaning and is never used again."""

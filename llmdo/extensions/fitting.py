@@ -7,6 +7,7 @@ from functools import cache
 from types import UnionType
 from typing import TYPE_CHECKING, Any, Literal, Union, cast, get_args, get_origin, get_type_hints
 
+from llmdo.base.codes import SEVERITIES
 from llmdo.base.diagnostic import Diagnostic, excerpt
 from llmdo.base.source import Location, Span
 
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
 
     Names = tuple[tuple[str, object], ...]
 
-FINDING: Names = (("Location", Location),)
+OF_FINDINGS: Names = (("Location", Location), ("Severity", Literal[SEVERITIES]))
 """The names in the annotations of a `Diagnostic` that its module has only for a type checker."""
 
 _WORDS: Mapping[object, str] = {
@@ -39,7 +40,7 @@ def misfit(value: object, cls: type, names: Names = ()) -> str | None:
 
 def finding_fault(value: Diagnostic, codes: Container[str]) -> str | None:
     """A clause about what hinders llmdo from showing a finding of an extension; None if nothing does."""
-    if fault := misfit(value, Diagnostic, FINDING):
+    if fault := misfit(value, Diagnostic, OF_FINDINGS):
         return fault
     if value.code not in codes:
         return f"`{excerpt(value.code)}` is not its code"

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from llmdo.base.codes import CODES
 from llmdo.base.diagnostic import Diagnostic, excerpt
 from llmdo.base.source import Location, Source
-from llmdo.extensions.fitting import finding_fault, misfit
+from llmdo.extensions.fitting import OF_FINDINGS, finding_fault, misfit
 from llmdo.foreign.lines import Line
 from llmdo.foreign.team import Team
 from llmdo.graph.described import Server
@@ -21,10 +21,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _OF_TEAMS = (
+    *OF_FINDINGS,
     ("Capability", Capability),
     ("Decision", Decision),
     ("Diagnostic", Diagnostic),
-    ("Location", Location),
     ("Place", Place),
     ("Server", Server),
     ("Source", Source),

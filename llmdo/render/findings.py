@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from llmdo.base.codes import SEVERITIES
 from llmdo.base.colour import painted, plain
 from llmdo.base.diagnostic import place, shown
 from llmdo.render.excerpt import drawn
@@ -30,7 +31,7 @@ def summary(findings: Sequence[Diagnostic]) -> str:
     """The number of findings of each severity, in words."""
     counts = [
         f"{number} {severity}{'s' if number != 1 else ''}"
-        for severity in ("error", "warning", "note")
+        for severity in SEVERITIES
         if (number := sum(finding.severity == severity for finding in findings))
     ]
     return ", ".join(counts) if counts else "no findings"

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from llmdo import foreign
-from llmdo.base.codes import CODES
+from llmdo.base.codes import CODES, SEVERITIES
 from llmdo.base.diagnostic import LlmdoError, did_you_mean
 from llmdo.base.request_fields import argument, option
 from llmdo.base.values import dataclass, field
@@ -83,10 +83,6 @@ def table(name: str) -> tuple[Line, ...]:
             hint=f"there are tables of {', '.join(known)}",
         )
     return table_of(known[name])
-
-
-SEVERITIES = ("error", "warning", "note")
-"""The gravest first."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
