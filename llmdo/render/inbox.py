@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 
     from llmdo.base.values import Json
     from llmdo.journal.questions import Waiting
-    from llmdo.services.inbox import ApproveOutcome, Pending, PendingCall, ProposedChange
+    from llmdo.services.answering import ApproveOutcome
+    from llmdo.services.inbox import Pending, PendingCall, ProposedChange
 
 LONGEST = 200  # characters of the arguments that a line of the list quotes
 

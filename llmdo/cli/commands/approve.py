@@ -14,6 +14,7 @@ from llmdo.base.values import replace
 from llmdo.cli import options, requests
 from llmdo.cli.console import FINE, WAITING, put, say
 from llmdo.journal.questions import Answers  # the annotations are read
+from llmdo.services import answering
 from llmdo.services import inbox as service
 
 if TYPE_CHECKING:
@@ -38,7 +39,7 @@ def inbox(
 
 
 def approve(
-    request: service.ApproveRequest,
+    request: answering.ApproveRequest,
     given: Answers,
     answers: Annotated[
         str | None, option("Answers as JSON, or - for standard input.", metavar="FILE")
@@ -49,13 +50,13 @@ def approve(
     if not request.run:
         return _approve_all(request, is_given=bool(answers) or given != Answers(), form=format)
     if answers:
-        given = replace(given, records=service.read_answers(answers))
+        given = replace(given, records=answering.read_answers(answers))
     as_json = format == "json"
-    outcome = service.approve(replace(request, answers=given), None if as_json else _asker())
+    outcome = answering.approve(replace(request, answers=given), None if as_json else _asker())
     return _report(outcome, as_json=as_json)
 
 
-def _approve_all(request: service.ApproveRequest, *, is_given: bool, form: options.PlainForm) -> int:
+def _approve_all(request: answering.ApproveRequest, *, is_given: bool, form: options.PlainForm) -> int:
     """Asks about each run in turn, that of the oldest question first; without a terminal, shows what waits."""
     if is_given:
         raise LlmdoError(
@@ -68,11 +69,11 @@ def _approve_all(request: service.ApproveRequest, *, is_given: bool, form: optio
     pending = service.Inbox(root=request.root, environ=request.environ).pending(say)
     for run in dict.fromkeys(each.run for each in pending):
         say(f"run {run.run}: {shown(run.title or run.entry)}")
-        _report(service.approve(replace(request, run=run.run), ask), as_json=False)
+        _report(answering.approve(replace(request, run=run.run), ask), as_json=False)
     return inbox(listed, form)
 
 
-def _asker() -> service.Asker | None:
+def _asker() -> answering.Asker | None:
     """Who asks the person at the terminal, if there is one."""
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
         return None
@@ -83,7 +84,7 @@ def _asker() -> service.Asker | None:
     return lambda question: asyncio.run(terminal.ask(question_in(question.path, question.record)))
 
 
-def _report(outcome: service.ApproveOutcome, *, as_json: bool) -> int:
+def _report(outcome: answering.ApproveOutcome, *, as_json: bool) -> int:
     """Prints the waiting questions; the exit code says whether there are any."""
     from llmdo.render import inbox as render
 

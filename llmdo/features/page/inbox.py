@@ -9,7 +9,7 @@ from llmdo.features.page.endpoints import Endpoint, Inquiry, RequestError
 from llmdo.journal.entries import ClaimedError
 from llmdo.journal.questions import GoesOnError, StaleError
 from llmdo.render import inbox as render
-from llmdo.services.inbox import AnswerRequest, GivenAnswer, Verb, answer
+from llmdo.services.answering import AnswerRequest, GivenAnswer, Verb, answer
 
 if TYPE_CHECKING:
     from llmdo.features.page.subject import Subject
