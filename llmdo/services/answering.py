@@ -9,12 +9,14 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from llmdo.base.diagnostic import LlmdoError
+from llmdo.base.diagnostic import LlmdoError, shown
 from llmdo.base.request_fields import argument
 from llmdo.base.values import dataclass, field, in_json
+from llmdo.journal.entries import ClaimedError
 from llmdo.journal.opening import STORE, address_of, batches_of, claimed, runs_of
 from llmdo.journal.questions import (
     Answers,
+    GoesOnError,
     StaleError,
     add_answer,
     give,
@@ -24,22 +26,30 @@ from llmdo.journal.questions import (
     waiting,
     waiting_so_far,
 )
-from llmdo.services.inbox import NOT_WHOLE
+from llmdo.services.inbox import NOT_WHOLE, Inbox, like_calls
 from llmdo.services.queue import queue
 from llmdo.services.root import ROOT, RUN
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from llmdo.journal.alike import LikeQuestions
     from llmdo.journal.questions import Waiting
     from llmdo.journal.stored import JournalStore
     from llmdo.runtime import Answer
+    from llmdo.runtime.approvals.together import TickedAnswer
+    from llmdo.services.inbox import LikeCalls, Pending
+    from llmdo.services.root import Tell
     from llmdo.services.run_processes import LiveRun
 
 
 if TYPE_CHECKING:
     Asker = Callable[[Waiting], Answer]
     """The answer of a person who is asked."""
+    TogetherAsker = Callable[[LikeQuestions], TickedAnswer]
+    """The same about several like calls."""
+    Keep = Callable[[Pending, TickedAnswer | Answer], None]
+    """Keeps an answer to a question, or says why not."""
 
 
 GoesOn = Literal["no", "here", "itself", "workers"]
@@ -96,6 +106,8 @@ class AnswerOutcome:
 
     run: str
     goes_on: GoesOn
+    has_more: bool = False
+    """Whether something else of the run waits."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,6 +117,8 @@ class AnswerRequest:
     root: Path
     answer: GivenAnswer
     environ: Mapping[str, str] = field(default_factory=lambda: os.environ)
+    at_terminal: bool = False
+    """Whether a person gives it at a terminal, where all of the call was shown that may be."""
 
 
 def answer(request: AnswerRequest, live_run: LiveRun | None = None) -> AnswerOutcome:
@@ -125,33 +139,35 @@ def answer(request: AnswerRequest, live_run: LiveRun | None = None) -> AnswerOut
     run = runs.find(sent.run)
     if live_run is not None and live_run.run == run and not live_run.is_over:
         with runs.read(run) as journal:
-            _require_shown(journal, sent)
+            _require_shown(journal, request)
         live_run.answer(sent.path, sent.as_sent)
         return AnswerOutcome(run=run, goes_on="itself")
     waiting_so_far(runs, run, Answers(records=[sent.record]))
     with claimed(request.root, run, request.environ) as journal:
-        _require_shown(journal, sent)
+        _require_shown(journal, request)
         if sent.verb == "stop":
             _end(journal, sent, request)
             return AnswerOutcome(run=run, goes_on="no")
-        give(journal, Answers(records=[sent.record]))
+        give(journal, Answers(records=[sent.record]), at_terminal=request.at_terminal)
         has_more = bool(waiting(journal))
     is_theirs = _is_of_workers(request.root, run, request.environ, has_more=has_more)
-    return AnswerOutcome(run=run, goes_on="here" if not is_theirs else "no" if has_more else "workers")
+    goes_on: GoesOn = "here" if not is_theirs else "no" if has_more else "workers"
+    return AnswerOutcome(run=run, goes_on=goes_on, has_more=has_more)
 
 
-def _require_shown(journal: JournalStore, sent: GivenAnswer) -> None:
+def _require_shown(journal: JournalStore, request: AnswerRequest) -> None:
     """Check that the waiting question is the one that was shown, and in full if the answer allows it.
 
     Raises:
         StaleError: It is another one, or none waits.
         NotWholeError: Not all of it can be shown.
     """
+    sent = request.answer
     require_open(journal, [sent.path])
     question = waiting(journal).get(sent.path)
     if question is None or question.key != sent.digest:
         raise StaleError(f"{sent.path}: the answer is for another question than the one that waits")
-    if sent.verb in ("allow", "always") and not question.is_whole:
+    if sent.verb in ("allow", "always") and not (question.is_whole or request.at_terminal):
         raise NotWholeError(f"{sent.path}: {NOT_WHOLE}", hint=f"`llmdo approve {journal.run}` at a terminal")
 
 
@@ -254,6 +270,86 @@ def _ask(journal: JournalStore, answers: Answers, ask: Asker) -> None:
             return
         record = answers.as_kept({"allowed": answer.allowed, "reason": answer.message})
         add_answer(journal, question, record, at_terminal=True)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TerminalAskers:
+    """How a person at a terminal is asked."""
+
+    alone: Asker
+    """About a call that is like no other, or that may not be allowed together with others."""
+    together: TogetherAsker
+
+
+def approve_all(request: ApproveRequest, askers: TerminalAskers, tell: Tell) -> tuple[AnswerOutcome, ...]:
+    """Asks about all that waits, like calls at once; what became of each answered run, after its last answer.
+
+    Each answer is for the digest of its own call: one that changed since it was shown is refused, and the others kept.
+    """
+    answered: dict[str, AnswerOutcome] = {}
+
+    def keep(pending: Pending, given: TickedAnswer | Answer) -> None:
+        sentence, outcome = _kept(request, pending, given)
+        tell(sentence)
+        if outcome is not None:
+            answered[outcome.run] = outcome
+
+    pending = Inbox(root=request.root, environ=request.environ).pending(tell)
+    for run in dict.fromkeys(each.run.run for each in pending if each.run.status == "running"):
+        tell(f"run {run} goes on: its questions can be answered once it has stopped")
+    for group in like_calls(each for each in pending if each.run.status != "running"):
+        is_alone = len(group.calls) == 1 or group.obstacle is not None
+        if not (
+            _ask_alone(group, askers.alone, tell, keep) if is_alone else _ask_together(group, askers, keep)
+        ):
+            break
+    return tuple(answered.values())
+
+
+def _ask_alone(group: LikeCalls, ask: Asker, tell: Tell, keep: Keep) -> bool:
+    """Asks about each of the calls; whether the person wants to be asked about others."""
+    for pending in group.calls:
+        tell(f"run {pending.run.run}: {shown(pending.run.title or pending.run.entry)}")
+        answer = ask(pending.question)
+        if answer.stops:
+            return False
+        keep(pending, answer)
+    return True
+
+
+def _ask_together(group: LikeCalls, askers: TerminalAskers, keep: Keep) -> bool:
+    """Asks until all of the calls are answered or left; whether the person wants to be asked about others."""
+    calls, questions = group.calls, group.questions
+    while calls:
+        answer = askers.together(questions)
+        for place in answer.places:
+            keep(calls[place], answer)
+        if not answer.places:
+            return not answer.stops
+        calls = tuple(each for place, each in enumerate(calls) if place not in answer.places)
+        questions = questions.without(answer.places)
+    return True
+
+
+def _kept(
+    request: ApproveRequest, pending: Pending, given: TickedAnswer | Answer
+) -> tuple[str, AnswerOutcome | None]:
+    """A sentence on an answer, and what became of its run; None if another question waits by now, or none."""
+    run, question = pending.run.run, pending.question
+    sent = GivenAnswer(
+        run=run,
+        path=question.path,
+        digest=question.key,
+        verb="allow" if given.allowed else "refuse",
+        reason=given.message,
+    )
+    try:
+        outcome = answer(
+            AnswerRequest(root=request.root, answer=sent, environ=request.environ, at_terminal=True)
+        )
+    except (StaleError, GoesOnError, ClaimedError) as error:
+        return f"run {run}: not kept: {error.message}", None
+    return f"run {run}, {question.path}: {'allowed' if given.allowed else 'refused'}", outcome
 
 
 def _is_of_workers(root: Path, run: str, environ: Mapping[str, str], *, has_more: bool) -> bool:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from llmdo.base.diagnostic import LlmdoError, did_you_mean
 from llmdo.base.values import dataclass, field
 from llmdo.journal import JournalError
+from llmdo.journal.alike import LikeQuestions
 from llmdo.journal.binding import binding_of
 from llmdo.journal.entries import lineage
 from llmdo.journal.opening import runs_of
@@ -138,14 +139,52 @@ class InboxRequest:
     environ: Mapping[str, str] = field(default_factory=lambda: os.environ)
 
 
-def like_calls(pending: Iterable[Pending]) -> tuple[tuple[Pending, ...], ...]:
-    """Questions about one tool for the same reasons together, in the order of the first of each."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LikeCalls:
+    """Waiting calls that a person may answer at once: of one worker and tool, for the same reasons."""
+
+    calls: tuple[Pending, ...]
+    """At least one, each of which keeps an answer of its own."""
+
+    @property
+    def obstacle(self) -> str | None:
+        """The reason why they can only be allowed at a terminal, one by one."""
+        return self.calls[0].obstacle
+
+    @property
+    def questions(self) -> LikeQuestions:
+        """Their questions."""
+        record = self.calls[0].question.record
+        return LikeQuestions(
+            questions=tuple(each.question for each in self.calls),
+            titles=tuple(each.run.title or each.run.entry for each in self.calls),
+            reasons=_reasons(record),
+            raises=_raises(record),
+        )
+
+
+def like_calls(pending: Iterable[Pending]) -> tuple[LikeCalls, ...]:
+    """The questions with those like them, in the order of the first of each."""
     groups: dict[tuple[object, ...], list[Pending]] = {}
     for each in pending:
         record = each.question.record
-        reasons = tuple(map(of_like_calls, record["reasons"]))
-        groups.setdefault((record["toolset"], record["tool"], reasons), []).append(each)
-    return tuple(map(tuple, groups.values()))
+        called = (record["worker"], record["toolset"], record["tool"])
+        groups.setdefault((*called, _reasons(record), _raises(record), each.obstacle), []).append(each)
+    return tuple(LikeCalls(calls=tuple(group)) for group in groups.values())
+
+
+def _reasons(record: Mapping[str, Any]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(map(of_like_calls, record["reasons"])))
+
+
+def _raises(record: Mapping[str, Any]) -> tuple[str, ...]:
+    """The raised capabilities; a scope that is an argument goes by the name of that."""
+    arguments = record["arguments"].items() if isinstance(record["arguments"], dict) else ()
+    names = {value: name for name, value in arguments if isinstance(value, str)}
+    raised = map(Capability.parse, record["capabilities"])
+    return tuple(
+        f"{each.name}:<{names[each.scope]}>" if each.scope in names else str(each) for each in raised
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
