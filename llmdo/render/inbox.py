@@ -54,6 +54,11 @@ def _group(group: LikeCalls) -> dict[str, Json]:
     }
 
 
+def like(group: LikeCalls, calls: Sequence[PendingCall]) -> dict[str, Json]:
+    """The document of like calls, with all of each of them."""
+    return {"schema": "llmdo.like/1", **_group(group), "calls": [question(each) for each in calls]}
+
+
 def as_text(groups: Sequence[LikeCalls], now: float) -> str:
     """The waiting questions as lines, like calls together: how long each waits, its title, its arguments, its place."""
     lines: list[str] = []

@@ -221,6 +221,17 @@ class Inbox:
         questions.sort(key=lambda those: min((each.question.entry.at for each in those), default=0))
         return [each for those in questions for each in those]
 
+    def like(self, run: str, path: str, tell: Tell) -> LikeCalls:
+        """The question of that run that waits at that call path, with those like it.
+
+        Raises:
+            StaleError: None does, or not any more.
+        """
+        for group in like_calls(self.pending(tell)):
+            if any((each.run.run, each.question.path) == (run, path) for each in group.calls):
+                return group
+        raise StaleError(f"no question waits at `{path}`")
+
     def _of_run(self, runs: RunIndex, name: str) -> Iterator[Pending]:
         with runs.read(name) as journal:
             summed = summary(journal, is_running=runs.is_claimed(name))
