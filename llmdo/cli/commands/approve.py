@@ -67,7 +67,7 @@ def _approve_all(request: service.ApproveRequest, *, is_given: bool, form: optio
         return inbox(listed, form)
     pending = service.Inbox(root=request.root, environ=request.environ).pending(say)
     for run in dict.fromkeys(each.run for each in pending):
-        say(f"run {run.run}: {shown(run.title or run.entry)}")
+        say(f"run {run.run}: {shown(run.heading or run.entry)}")
         _report(service.approve(replace(request, run=run.run), ask), as_json=False)
     return inbox(listed, form)
 
