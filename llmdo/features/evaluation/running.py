@@ -207,7 +207,7 @@ def _trials(
     runs = runs_of(root)
     trials, facts = [], {}
     for item in batches.show(root, variant.batch)[1]:
-        trial = _trial(item.key, item.run, item.state)
+        trial = replace(_trial(item.key, item.run, item.state), title=item.title)
         if trial.is_judged:
             facts[item.run] = _facts(runs, item.run)
             trial = _over(trial, item, facts[item.run])
