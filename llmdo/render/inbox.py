@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
+from llmdo.base import jsonable
 from llmdo.base.diagnostic import excerpt, shown
-from llmdo.base.jsonable import document
 from llmdo.base.visible import visible, without_runs
 from llmdo.render.amounts import since
 from llmdo.render.drawn import counted, drawn_arguments, drawn_names, drawn_texts, named
@@ -72,7 +72,7 @@ def as_text(groups: Sequence[LikeCalls], now: float) -> str:
         for each, own in zip(group.calls, like.arguments.rows, strict=True):
             waits = since(now - each.question.entry.at)
             only = "  (at a terminal only)" if each.question.terminal_only else ""
-            lines.append(f"  {waits:>6}  {each.run.title or each.run.entry}{only}")
+            lines.append(f"  {waits:>6}  {each.run.heading or each.run.entry}{only}")
             lines.append(f"          {_excerpt(own if same else each.question.record['arguments'])}")
             lines.append(f"          run {each.run.run}, {each.question.path}")
     return "".join(f"{shown(line)}\n" for line in lines[1:])
@@ -104,6 +104,7 @@ def _line(pending: Pending) -> dict[str, Json]:
         "run": run.run,
         "entry": visible(run.entry),
         "title": visible(run.title, prose=True),
+        "item": jsonable.as_json(run.item),
         "status": run.status,
         "path": waiting.path,
         "asked": waiting.entry.at,
@@ -143,4 +144,4 @@ def described(question: Waiting) -> str:
 
 def as_json(outcome: ApproveOutcome) -> str:
     """The document."""
-    return document("llmdo.approve/1", outcome, in_ascii=True)
+    return jsonable.document("llmdo.approve/1", outcome, in_ascii=True)
