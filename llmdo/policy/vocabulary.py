@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     Decision = Literal["allowed", "needs_approval", "blocked"]
     Leg = Literal["private data", "untrusted input", "a way out"]
     """The three that must not meet in one tree."""
+    Harm = Literal["grave", "some", "none"]
+    """The most that an unasked call can do: anything, by a program; something; or only read."""
+    Danger = Literal["high", "medium", "low", "none"]
 else:
 
     def __getattr__(name: str) -> object:
@@ -51,6 +54,8 @@ class CapabilityFacts:
     """Whether it changes or sends something; the rest only reads, or marks."""
     leg: Leg | None = None
     """The leg that it brings; a command can send, unless it only reads."""
+    harm: Harm = "some"
+    """The harm of a call that nobody was asked about."""
     has_paths: bool = False
     """Whether its scopes are paths of the workspace."""
     is_in_a_shell: bool = False
@@ -66,6 +71,7 @@ class CapabilityFacts:
 _COMMAND = CapabilityFacts(
     meaning="runs a command that a shell rule vouches for",
     leg="a way out",
+    harm="grave",
     is_in_a_shell=True,
     writes="here",
 )
@@ -80,6 +86,7 @@ _READING = CapabilityFacts(
     meaning="reads a file of the workspace",
     decision="allowed",
     leg="private data",
+    harm="none",
     has_paths=True,
     is_in_a_shell=True,
     is_effect=False,
@@ -102,6 +109,7 @@ FACTS: Mapping[str, CapabilityFacts] = {
         _WRITING,
         meaning="changes a file that governs the run, such as `llmdo.toml` or a worker file",
         decision="needs_approval",
+        harm="grave",
         needs_full_name=True,
         is_for_a_terminal=True,
     ),
@@ -109,6 +117,7 @@ FACTS: Mapping[str, CapabilityFacts] = {
         _WRITING,
         meaning="changes a file of an executable kind, such as `*.py`, `Makefile` or `CLAUDE.md`",
         decision="needs_approval",
+        harm="grave",
         needs_full_name=True,
     ),
     "fs.delete": replace(_WRITING, meaning="deletes a file of the workspace", verb="delete"),
@@ -120,6 +129,7 @@ FACTS: Mapping[str, CapabilityFacts] = {
         _READING,
         meaning="reads a file that mostly holds secrets, such as `.env` or what is in `.git/`",
         decision="needs_approval",
+        harm="some",
         needs_full_name=True,
         is_for_a_terminal=True,
     ),
@@ -140,6 +150,7 @@ FACTS: Mapping[str, CapabilityFacts] = {
     ),
     "proc.exec.read": CapabilityFacts(
         meaning="runs a command that a shell rule vouches for as only reading",
+        harm="none",
         is_in_a_shell=True,
         is_effect=False,
         is_repeatable=True,
@@ -150,11 +161,13 @@ FACTS: Mapping[str, CapabilityFacts] = {
     ),
     "mcp.read": CapabilityFacts(
         meaning="calls a tool of an MCP server that the manifest says only reads",
+        harm="none",
         is_effect=False,
         is_repeatable=True,
     ),
     "fs.list": CapabilityFacts(
         meaning="lists files of the workspace",
+        harm="none",
         decision="allowed",
         has_paths=True,
         is_in_a_shell=True,
@@ -164,6 +177,7 @@ FACTS: Mapping[str, CapabilityFacts] = {
     ),
     UNTRUSTED: CapabilityFacts(
         meaning="may return text that an attacker wrote",
+        harm="none",
         decision="allowed",
         is_outside_ceilings=True,
         leg="untrusted input",
@@ -171,9 +185,15 @@ FACTS: Mapping[str, CapabilityFacts] = {
         is_repeatable=True,
     ),
     "agent.delegate": CapabilityFacts(
-        meaning="calls another worker", decision="allowed", is_outside_ceilings=True, is_effect=False
+        meaning="calls another worker",
+        decision="allowed",
+        harm="none",
+        is_outside_ceilings=True,
+        is_effect=False,
     ),
-    UNDECLARED: CapabilityFacts(meaning="does what was never declared", decision="blocked", writes="here"),
+    UNDECLARED: CapabilityFacts(
+        meaning="does what was never declared", decision="blocked", harm="grave", writes="here"
+    ),
 }
 
 VOCABULARY: Mapping[str, str] = {name: facts.meaning for name, facts in FACTS.items() if name != OWN}
@@ -233,6 +253,21 @@ def facts_of(name: str) -> CapabilityFacts | None:
         if not dot:
             return None
     return FACTS[name]
+
+
+_UNASKED: Mapping[Harm, Danger] = {"grave": "high", "some": "medium", "none": "low"}
+
+
+def danger(name: str, decision: Decision) -> Danger:
+    """The danger of a capability under a decision, which colours stand for wherever reach is shown.
+
+    `none`: it cannot happen; `low`: it only reads; `medium`: it does some harm, or a person is asked; `high`: nobody is
+    asked, and it may run any program. A family, or a name without facts, is as grave as the gravest one below it.
+    """
+    if decision != "allowed":
+        return "none" if decision == "blocked" else "medium"
+    facts = facts_of(name) or next((FACTS[each] for each in FACTS if each.startswith(f"{name}.")), FACTS[OWN])
+    return _UNASKED[facts.harm]
 
 
 def has_paths(name: str) -> bool:

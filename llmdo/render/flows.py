@@ -7,18 +7,19 @@ from typing import TYPE_CHECKING
 from llmdo.base.colour import PAPER
 from llmdo.base.diagnostic import shown
 from llmdo.reach.flows import legs_text
-from llmdo.render.reach import steps
+from llmdo.render.reach import SHADES, steps
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from llmdo.base.colour import Screen, Shade
-    from llmdo.policy.vocabulary import Decision
+    from llmdo.policy.vocabulary import Danger, Decision
     from llmdo.reach.flows import FlowRow
 
 TITLE = "after a stranger's words"
 _HEADINGS = (TITLE, "decision", "path")
-_SHADES: dict[Decision, Shade] = {"allowed": "bad", "needs_approval": "asks", "blocked": "good"}
+DANGERS: dict[Decision, Danger] = {"allowed": "high", "needs_approval": "medium", "blocked": "none"}
+"""An effect that a stranger may choose is grave, whatever it is."""
 
 
 def text(rows: Sequence[FlowRow], screen: Screen = PAPER) -> str:
@@ -29,7 +30,7 @@ def text(rows: Sequence[FlowRow], screen: Screen = PAPER) -> str:
     widths = [max(len(line[column]) for line in cells) for column in range(2)]
     lines = []
     for number, (capability, decision, path) in enumerate(cells):
-        shade: Shade = _SHADES[rows[number - 1].decision] if number else "dim"
+        shade: Shade = SHADES[DANGERS[rows[number - 1].decision]] if number else "dim"
         start = screen.paint("strong" if number else "dim", shown(capability).ljust(widths[0]))
         lines.append(f"  {start}  {screen.paint(shade, decision.ljust(widths[1]))}  {path}")
     return "\n".join(lines) + "\n"

@@ -10,6 +10,7 @@ from llmdo.base.diagnostic import shown
 from llmdo.foreign import not_enforced
 from llmdo.graph.start import Start
 from llmdo.graph.toolkit import ANY
+from llmdo.policy.vocabulary import danger
 from llmdo.reach import Hop, Row
 from llmdo.reach.flows import STRANGERS
 from llmdo.render.amounts import counted
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from llmdo.base.jsonable import Shapes
     from llmdo.graph.enforcement import Enforcement
     from llmdo.policy.authority import Capability
-    from llmdo.policy.vocabulary import Decision
+    from llmdo.policy.vocabulary import Danger, Decision
     from llmdo.reach import Depth
     from llmdo.reach.paths import CallPath
     from llmdo.reach.suggest import Suggestion, UsedCeiling
@@ -32,7 +33,8 @@ UNKNOWN = "unknown"
 
 HEADINGS = ("capability", "decision", "assurance", "path")
 
-_SHADES: dict[str, Shade] = {"allowed": "good", "needs_approval": "asks", "blocked": "bad", UNKNOWN: "asks"}
+SHADES: dict[Danger, Shade] = {"high": "bad", "medium": "asks", "low": "good", "none": "dim"}
+"""Colour says danger, not permission: what is allowed is not good for that."""
 BELOW = " " * 6
 _WORDS: dict[Decision, str] = {
     "allowed": "allowed without approval",
@@ -79,7 +81,8 @@ def table(rows: Sequence[Row], screen: Screen = PAPER) -> str:
     is_folded = screen.columns is not None and longest > screen.columns
     lines = []
     for number, (*front, way) in enumerate(cells_of):
-        shades: tuple[Shade, ...] = ("strong", _SHADES[front[1]], "dim") if number else ("dim", "dim", "dim")
+        shade: Shade = SHADES[row_danger(rows[number - 1])] if number else "dim"
+        shades: tuple[Shade, ...] = ("strong", shade, "dim") if number else ("dim", "dim", "dim")
         padded = [cell.ljust(width) for cell, width in zip(front, widths, strict=True)]
         start = "  " + "  ".join(
             screen.paint(shade, cell) for shade, cell in zip(shades, padded, strict=True)
@@ -107,6 +110,16 @@ def _cells(row: Row) -> tuple[str, str, str, str]:
     if row.is_unseen:
         return (capability(row), UNKNOWN, UNKNOWN, path(row))
     return (capability(row), row.decision, row.assurance, path(row))
+
+
+def row_danger(row: Row) -> Danger:
+    """The danger of a row; medium for one that nobody knows yet."""
+    return "medium" if row.is_unseen else danger(row.capability.name, row.decision)
+
+
+def gravest_danger(rows: Iterable[Row]) -> Danger:
+    """The highest danger of any of the rows; `none` if there are none."""
+    return min(map(row_danger, rows), key=[*SHADES].index, default="none")
 
 
 def capability(row: Row) -> str:

@@ -309,7 +309,7 @@ def approve_all(request: ApproveRequest, askers: TerminalAskers, tell: Tell) -> 
 def _ask_alone(group: LikeCalls, ask: Asker, tell: Tell, keep: Keep) -> bool:
     """Asks about each of the calls; whether the person wants to be asked about others."""
     for pending in group.calls:
-        tell(f"run {pending.run.run}: {shown(pending.run.title or pending.run.entry)}")
+        tell(f"run {pending.run.run}: {shown(pending.run.heading or pending.run.entry)}")
         answer = ask(pending.question)
         if answer.stops:
             return False

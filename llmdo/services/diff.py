@@ -17,7 +17,7 @@ from llmdo.graph.resolved import Graph
 from llmdo.services import soundness
 from llmdo.services.invalid import require_extensions
 from llmdo.services.root import ORIGIN, extensions_here, root_folder
-from llmdo.syntax import commits
+from llmdo.syntax import commits, discovery
 from llmdo.syntax.globs import Glob
 from llmdo.workspace import lock, project
 from llmdo.workspace.root import LOCK, MANIFEST, MAX_LOCK
@@ -36,7 +36,10 @@ WORKTREE = "worktree"
 class DiffRequest:
     """The two sides of a comparison."""
 
-    before: str = field(default="HEAD", metadata=argument("[REV]", "A git revision; REV..REV2 names both."))
+    before: str = field(
+        default="HEAD",
+        metadata=argument("[REV]", "A git revision, or llmdo.lock as it is on disk; REV..REV2 names both."),
+    )
     after: str = field(
         default=WORKTREE,
         metadata=argument("[REV2|worktree]", "Another one, or the sources as they are on disk."),
@@ -138,7 +141,8 @@ def _revisions(request: DiffRequest, tell: Tell) -> DiffOutcome:
     if after is None:
         raise LlmdoError(f"there is no `{LOCK}` at `{request.after}`")
     if before is None:
-        tell(f"no baseline: there is no `{LOCK}` at `{request.before}`, so everything is new")
+        where = "" if request.before == LOCK else f" at `{request.before}`"
+        tell(f"no baseline: there is no `{LOCK}`{where}, so everything is new")
     sides = Sides(before=request.before, after=request.after, has_baseline=before is not None)
     old = before.graph if before else Graph(settings=after.graph.settings)
     outcome = outcome_of(old, after.graph, sides)
@@ -155,9 +159,16 @@ class _Compared:
 
 
 def _side(root: Path, at: str, tell: Tell) -> _Compared | None:
-    """The sources on disk, or the lock of a revision; None if that has none."""
+    """The sources on disk, the lock beside them, or the lock of a revision; None if there is none."""
     if at == WORKTREE:
         return _worktree(root, tell)
+    if at == LOCK:  # no revision has this name: git allows none that ends in `.lock`
+        content = discovery.read(root, LOCK, limit=MAX_LOCK)
+        if isinstance(content, bytes):
+            return _Compared(graph=revision.graph_in(content))
+        if content.code == "LDO106":  # there is none
+            return None
+        raise LlmdoError(f"`{LOCK}` {content.reason}")
     graph = revision.locked_graph(root, at)
     if graph is None:
         return None

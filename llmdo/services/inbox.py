@@ -157,7 +157,7 @@ class LikeCalls:
         record = self.calls[0].question.record
         return LikeQuestions(
             questions=tuple(each.question for each in self.calls),
-            titles=tuple(each.run.title or each.run.entry for each in self.calls),
+            titles=tuple(each.run.heading or each.run.entry for each in self.calls),
             reasons=_reasons(record),
             raises=_raises(record),
         )

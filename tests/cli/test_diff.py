@@ -661,3 +661,16 @@ def test_a_ceiling_that_admits_nothing_where_there_was_none_is_said(team: Path, 
     assert llmdo("lock", cwd=team).code == 0
     edit(team / "llmdo.toml", "may = []\n", "")
     assert "`may` is gone, it was empty" in llmdo("check", cwd=team).out
+
+
+def test_the_lock_on_disk_is_a_side_whatever_is_committed(team: Path, llmdo: Llmdo) -> None:
+    let_triage_publish(team, llmdo)
+    assert llmdo("diff", cwd=team).out.endswith("verdict: widened\n")
+    assert llmdo("diff", "llmdo.lock", cwd=team).out == "publish: same\ntriage: same\nverdict: same\n"
+    edit(team / "llmdo.toml", '"fs.write:out/**" = "allowed"', '"fs.write:out/**" = "blocked"')
+    assert "publish: narrowed" in llmdo("diff", "llmdo.lock..worktree", cwd=team).out
+    (team / "llmdo.lock").unlink()
+    done = llmdo("diff", "llmdo.lock", cwd=team)
+    assert "no baseline: there is no `llmdo.lock`, so everything is new" in done.err
+    (team / "llmdo.lock").symlink_to(team / "llmdo.toml")
+    assert llmdo("diff", "llmdo.lock", cwd=team).code == 2

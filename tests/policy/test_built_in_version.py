@@ -15,7 +15,7 @@ from llmdo.policy.authority import BUILT_IN_VERSION
 from llmdo.policy.vocabulary import FACTS, CapabilityFacts
 
 KEPT = Path(__file__).parent.parent / "data" / "built-in-rules.txt"
-WORDS = ("meaning", "verb")
+WORDS = ("meaning", "verb", "harm")
 """The facts that decide nothing."""
 CONFIGURED = {"write": ["**"]}
 """With which a toolset has all of its tools."""

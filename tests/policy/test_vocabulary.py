@@ -20,6 +20,7 @@ from llmdo.policy.vocabulary import (
     REPEATABLE,
     VOCABULARY,
     CapabilityFacts,
+    danger,
     facts_of,
     families,
     has_paths,
@@ -104,3 +105,20 @@ def test_a_capability_without_a_row_has_the_facts_of_the_one_above() -> None:
         "x.t.any",
         "fs.read",
     ]
+
+
+def test_whatever_runs_a_program_unasked_is_of_the_highest_danger() -> None:
+    """A shell, the code that another program runs, and the files that govern the run."""
+    commands = {name for name, facts in FACTS.items() if name.startswith("proc.") and facts.is_effect}
+    for name in {*commands, "proc", "fs.write.code", "fs.write.protected"}:
+        assert danger(name, "allowed") == "high", name
+        assert danger(name, "needs_approval") == "medium", name
+
+
+def test_what_the_built_in_rules_allow_is_of_low_danger_and_what_is_blocked_of_none() -> None:
+    for name, facts in FACTS.items():
+        assert danger(name, "blocked") == "none"
+        if facts.decision == "allowed":
+            assert danger(name, "allowed") == "low", name
+        if facts.is_effect and name != "net.search":
+            assert danger(name, "allowed") != "low", name

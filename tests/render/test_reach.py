@@ -36,15 +36,25 @@ def test_in_a_narrow_window_the_path_stands_below() -> None:
     assert len(lines) - 2 == 2 * (len(wide) - 2)
 
 
-def test_what_is_decided_has_a_colour_of_its_own_and_always_its_word() -> None:
-    coloured = drawn("approvals_demo", "demo", Screen(painted, 200))
-    assert COLOUR.sub("", coloured) == drawn("approvals_demo", "demo", PAPER)
-    codes = {
-        word.strip(): code
-        for code, word in re.findall(r"\x1b\[([0-9;]*)m(allowed *|needs_approval *|blocked *)", coloured)
-    }
-    assert codes.keys() == {"allowed", "needs_approval", "blocked"}
-    assert len({*codes.values()}) == 3
+def colours(example: str, entry: str) -> set[tuple[str, str, str]]:
+    """The capability, the decision and the colour of that, of each row."""
+    coloured = drawn(example, entry, Screen(painted, 200))
+    assert COLOUR.sub("", coloured) == drawn(example, entry, PAPER)
+    rows = re.findall(
+        r"\x1b\[1m(\S+) *\x1b\[0m  \x1b\[([0-9;]*)m(allowed|needs_approval|blocked) *\x1b\[0m", coloured
+    )
+    return {(name, decision, code) for name, code, decision in rows}
+
+
+def test_colour_says_danger_and_the_word_what_is_decided() -> None:
+    demo = colours("approvals_demo", "demo")
+    assert {code for _, decision, code in demo if decision == "blocked"} == {"2"}
+    assert {code for _, decision, code in demo if decision == "needs_approval"} == {"33;1"}
+    assert ("fs.read:letters/**", "allowed", "32") in demo
+
+
+def test_a_shell_that_nobody_is_asked_about_is_never_green() -> None:
+    assert ("proc.exec", "allowed", "31;1") in colours("confused_deputy", "release")
 
 
 @given(

@@ -9,7 +9,7 @@ import { empty, withCode } from "./states.js";
 import { values } from "./values.js";
 
 const ANEW = 5000; // ms until a session is read anew, which may go on
-const TONES = { allowed: "allowed", asks: "needs_approval", denied: "blocked" };
+const TONES = { asks: "needs_approval", denied: "blocked" };
 
 function table(title, kind, heads, rows) {
   return h(

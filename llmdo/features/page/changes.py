@@ -18,7 +18,7 @@ from llmdo.services import diff as service
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from llmdo.diff import EntryDifference, RowChange
+    from llmdo.diff import Difference, EntryDifference, RowChange
     from llmdo.features.page.subject import Subject
     from llmdo.graph.resolved import Graph
     from llmdo.services.diff import DiffOutcome
@@ -65,14 +65,19 @@ def _difference(outcome: DiffOutcome) -> dict[str, object]:
         "accepted": difference.is_accepted,
         "entries": [_changed(each, outcome.before, outcome.after) for each in difference.entries],
         "workers": [_changed(each, outcome.before, outcome.after) for each in difference.workers],
-        "facts": [
-            {"effect": alike[0].effect, "words": words, "accepted": reason_of(alike[0].accepted)}
-            for alike, words in phrases(difference.changes, _ticks)
-        ],
+        "facts": facts(difference),
         "renames": render.renames(difference, _ticks),
         "edits": [render.hand_edit(each, _ticks) for each in difference.hand_edits],
         "text": render.text(difference, sides),
     }
+
+
+def facts(difference: Difference) -> list[dict[str, object]]:
+    """All other facts that differ, in words."""
+    return [
+        {"effect": alike[0].effect, "words": words, "accepted": reason_of(alike[0].accepted)}
+        for alike, words in phrases(difference.changes, _ticks)
+    ]
 
 
 def _ticks(name: str) -> str:

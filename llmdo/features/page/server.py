@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from llmdo.base.diagnostic import LlmdoError
 from llmdo.extensions.registry import features
-from llmdo.features.page import changes, inbox, runs, shell, team
+from llmdo.features.page import changes, day, inbox, runs, shell, team
 from llmdo.features.page.endpoints import Inquiry, RequestError
 from llmdo.features.page.guard import API, EVERYWHERE, LOCAL, Guard, GuardedApp
 from llmdo.features.page.shapes import answered
@@ -37,7 +37,14 @@ if TYPE_CHECKING:
     from llmdo.features.page.endpoints import Endpoint, Stream
     from llmdo.features.page.subject import Subject
 
-VIEWS = (team, changes, inbox, runs, *(import_module(view) for each in features() for view in each.views))
+VIEWS = (
+    team,
+    day,
+    changes,
+    inbox,
+    runs,
+    *(import_module(view) for each in features() for view in each.views),
+)
 """The modules of all views, each with the endpoints that its module in `static/` asks."""
 
 LAST_WORDS = 2  # seconds that open streams have when the server ends

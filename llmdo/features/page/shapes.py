@@ -9,8 +9,9 @@ from llmdo.base.values import replace
 from llmdo.policy.authority import STRICTNESS, Reason
 from llmdo.reach import Hop, Row
 from llmdo.reach.flows import FlowRow
+from llmdo.render.flows import DANGERS
 from llmdo.render.graph import Edge
-from llmdo.render.reach import UNKNOWN, capability
+from llmdo.render.reach import UNKNOWN, capability, gravest_danger, row_danger
 from llmdo.syntax.document import Place
 
 if TYPE_CHECKING:
@@ -34,6 +35,7 @@ def _row(row: Row) -> object:
         "capability": capability(row),
         "name": row.capability.name,
         "decision": UNKNOWN if row.is_unseen else row.decision,
+        "danger": row_danger(row),
         "assurance": UNKNOWN if row.is_unseen else row.assurance,
         "tool": row.tool,
         "attachment": row.is_attachment,
@@ -49,6 +51,7 @@ def _flow(row: FlowRow) -> object:
     return {
         "capability": row.capability,
         "decision": row.decision,
+        "danger": DANGERS[row.decision],
         "tools": [row.source_tool, row.tool],
         "source": row.source,
         "path": row.path,
@@ -76,13 +79,18 @@ def _place(at: Place) -> object:
 
 
 def _edge(edge: Edge) -> object:
-    """A use of a worker or an entry, with the decision on it and the capabilities it raises, by decision."""
+    """A use of a worker or an entry, its decision and danger, and the capabilities it raises, by decision."""
     raised = {
-        decision: names
+        decision: {capability(row): row_danger(row) for row in edge.calls if row.decision == decision}
         for decision in STRICTNESS
-        if (names := [capability(row) for row in edge.calls if row.decision == decision])
     }
-    return {"name": edge.target, "kind": edge.kind, "decision": edge.decision, "raised": raised}
+    return {
+        "name": edge.target,
+        "kind": edge.kind,
+        "decision": edge.decision,
+        "danger": gravest_danger(edge.calls),
+        "raised": {decision: names for decision, names in raised.items() if names},
+    }
 
 
 _SHAPES: Shapes = {Row: _row, FlowRow: _flow, Hop: _hop, Reason: _reason, Place: _place, Edge: _edge}

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
+from math import inf
 from typing import TYPE_CHECKING
 
 from llmdo.base.diagnostic import LlmdoError
 from llmdo.features.page.endpoints import Endpoint, Inquiry, KeptAnswer
+from llmdo.policy.authority import STRICTNESS, gravity
 from llmdo.reach import depth_of
 from llmdo.reach.flows import after_strangers
 from llmdo.reach.selectors import closure
 from llmdo.render import graph as drawings
-from llmdo.render.reach import UNKNOWN, capability
+from llmdo.render.reach import UNKNOWN, capability, gravest_danger, path, row_danger
 from llmdo.services import reach as service
 from llmdo.version import __version__
 
@@ -20,8 +22,9 @@ if TYPE_CHECKING:
 
     from llmdo.features.page.subject import Subject
     from llmdo.graph.resolved import Entry, Graph
-    from llmdo.reach import Analysis
+    from llmdo.reach import Analysis, Row
     from llmdo.render.graph import Edge
+    from llmdo.services.reach import GraphOutcome
 
 WHOLE = "/api/project"
 ONE = "/api/reach"
@@ -29,7 +32,7 @@ GRAVEST = 3  # of what an entry reaches, as many as a line of a list has room fo
 
 
 def project(subject: Subject, inquiry: Inquiry) -> object:
-    """The name of the project, its entries and its workers, for search and for the first view."""
+    """The name of the project, its entries and its workers, for search and for the first views."""
     del inquiry
     notes: list[str] = []
     outcome = subject.graph(notes.append)
@@ -41,7 +44,7 @@ def project(subject: Subject, inquiry: Inquiry) -> object:
         "files_of": graph.settings.files_of,
         "has_store": _has_store(subject),
         "notes": notes,
-        "entries": [_line(outcome.analysis, entry) for entry in outcome.entries],
+        "entries": [*_lines(outcome)],
         **_parts(graph, outcome.entries),
     }
 
@@ -83,17 +86,42 @@ def _starts(graph: Graph, entry: Entry) -> list[str]:
     return [start.name for start in entry.starts if start.name in graph.workers]
 
 
-def _line(analysis: Analysis, entry: Entry) -> object:
+def _lines(outcome: GraphOutcome) -> Iterator[object]:
+    """The entries by name, each as a line of a list, with its place by gravity."""
+    rows = {entry.name: outcome.analysis.of(entry) for entry in outcome.entries}
+    by_gravity = sorted(rows, key=lambda name: (_gravity_of(rows[name]), name))
+    for entry in outcome.entries:
+        yield {"place": by_gravity.index(entry.name), **_line(outcome.analysis, entry, rows[entry.name])}
+
+
+def _gravity_of(rows: Sequence[Row]) -> list[list[float]]:
+    """A sort key of an entry by its rows: the places of unasked ones in the order of gravity, then of those that ask.
+
+    Of equal beginnings the one with more is graver.
+    """
+    return [
+        [*(gravity(row.capability)[0] for row in rows if row.decision == decision), inf]
+        for decision in STRICTNESS
+    ]
+
+
+def _line(analysis: Analysis, entry: Entry, rows: Sequence[Row]) -> dict[str, object]:
     """An entry in a line of a list."""
-    rows = analysis.of(entry)
     decisions = Counter(UNKNOWN if row.is_unseen else row.decision for row in rows)
+    unasked = [row for row in rows if row.decision == "allowed" and not row.is_unseen]
     return {
         "name": entry.name,
         "workers": len(list(closure(analysis.graph.edges, _starts(analysis.graph, entry)))),
         "decisions": {"allowed": 0, "needs_approval": 0, "blocked": 0, **decisions},
+        "danger": gravest_danger(unasked),
         "gravest": [
-            capability(row) for row in rows[:GRAVEST] if row.decision == "allowed" and not row.is_unseen
+            {"capability": capability(row), "danger": row_danger(row), "way": path(row)}
+            for row in unasked[:GRAVEST]
         ],
+        "reaches": {
+            decision: [capability(row) for row in rows if row.decision == decision]
+            for decision in ("allowed", "needs_approval")
+        },
     }
 
 

@@ -49,6 +49,7 @@ def findings(page: Page, axe: str) -> list[str]:
 VIEWS = [
     "#/",
     "#/reach/triage",
+    "#/reach",
     "#/reach/triage?at=releaser",
     "#/diff",
     "#/diff/HEAD..HEAD",

@@ -123,5 +123,5 @@ def test_what_only_an_import_tells_is_not_known_and_never_nothing(
     go(page, "#/reach/triage")
     expect(page.locator(".decided h2.unknown")).to_contain_text("Not known")
     expect(page.locator(".row.unknown .way")).to_have_text("triage \u203a orders (not known)")
-    go(page, "#/")
+    go(page, "#/reach")
     expect(page.locator("th", has_text="Not known")).to_have_count(1)

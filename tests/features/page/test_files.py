@@ -53,7 +53,7 @@ def test_a_file_offers_nothing_that_it_does_not_hold(
     file = tmp_path / "page.html"
     assert llmdo(example("greeter"), "page", "--export", str(file)).returncode == 0
     opened(page, file)
-    expect(page.get_by_role("navigation")).to_have_text("Entries")
+    expect(page.get_by_role("navigation")).to_have_text("TodayEntries")
     go(page, "#/diff/a..b")
     expect(page.get_by_role("alert")).to_contain_text("this file has no page diff/a..b")
     go(page, "#/reach/nobody")
@@ -70,7 +70,7 @@ def test_a_file_of_sixty_workers_is_small(tmp_path: Path) -> None:
     assert (
         len(json.dumps(llmdo(tmp_path, "reach", "--format", "json").stdout)) > 30_000
     )  # there is something in it
-    assert file.stat().st_size < 160_000, "asked for are 250 kB; it has 148"
+    assert file.stat().st_size < 185_000, "asked for are 250 kB; it has 172"
 
 
 @pytest.mark.browser

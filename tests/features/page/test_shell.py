@@ -55,7 +55,7 @@ def test_a_view_that_a_file_can_lack_says_what_it_needs_where_that_is_read() -> 
     paths = {name: shell.STATIC / name for name in names if name != shell.OTHERS} | shell.view_scripts()
     views = {name: path.read_text(encoding="utf-8") for name, path in paths.items()}
     always = {name for name, text in views.items() if "needs:" not in text}
-    assert always == {"overview.js", "reach.js"}
+    assert always == {"day.js", "overview.js", "reach.js"}
     assert shell.unshown(()) == {*views} - always
     for name, text in views.items():
         assert text.count("\n  routes: ") == text.count("\n  needs: ") + (name in always), name

@@ -68,7 +68,7 @@ def test_a_workspace_with_errors_says_that_something_may_be_missing(
 def test_a_thousand_workers_are_folded_and_can_all_be_drawn(page: Page, serve: Serve, tmp_path: Path) -> None:
     generate(tmp_path, Shape(workers=1_000))
     served = serve(tmp_path)
-    served.open(page)
+    served.open(page, "#/reach")
     expect(page.locator("tbody tr")).to_have_count(20)
     served.open(page, "#/reach/entry_00")
     ready(page)

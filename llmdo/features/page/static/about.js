@@ -3,15 +3,15 @@
 import { h } from "./dom.js";
 import { href } from "./router.js";
 import { place } from "./witness.js";
-import { WORDS } from "./words.js";
+import { dangerClass, gravestOf, WORDS } from "./words.js";
 
 function decided(raised) {
-  return Object.entries(raised).map(([decision, capabilities]) =>
+  return Object.entries(raised).map(([decision, dangers]) =>
     h(
       "p",
-      { class: ["raised", decision] },
-      h("span", { class: ["gate", decision] }, WORDS[decision].toLowerCase()),
-      capabilities.map((each) => h("code", {}, each)),
+      { class: "raised" },
+      h("span", { class: ["gate", decision, dangerClass(gravestOf(Object.values(dangers)))] }, WORDS[decision].toLowerCase()),
+      Object.keys(dangers).map((each) => h("code", {}, each)),
     ),
   );
 }

@@ -48,12 +48,12 @@ function fact(title, ...content) {
 
 function decision(decided, number, folds) {
   const word = decided.allowed ? "Allowed" : decided.changed ? "Changed" : "Denied";
-  const tone = decided.allowed ? "allowed" : decided.changed ? "needs_approval" : "blocked";
+  const tone = decided.allowed ? null : decided.changed ? "needs_approval" : "blocked";
   return [
     fact(number ? `Call ${number}` : "Call", h("p", { class: "dim" }, h("code", {}, decided.tool), ` of ${decided.toolset}, called by ${decided.worker || "code"}`), values(decided.arguments, folds)),
     fact(
       "Decided",
-      h("p", {}, h("strong", { class: ["verdict-word", tone] }, word), ` by ${decided.by}; the rules say `, h("span", { class: ["verdict-word", decided.decision] }, WORDS[decided.decision].toLowerCase())),
+      h("p", {}, h("strong", { class: ["verdict-word", tone] }, word), ` by ${decided.by}; the rules say `, h("span", { class: "verdict-word" }, WORDS[decided.decision].toLowerCase())),
       h("ul", { class: "sentences" }, decided.why.map((each) => h("li", {}, withCode(each)))),
       h("ul", { class: "tags" }, decided.raised.map((each) => h("li", {}, h("code", {}, each)))),
       decided.changed && [h("p", { class: "dim" }, "Wanted instead:"), values(decided.changed, folds)],

@@ -9,7 +9,7 @@ import { modelOf, stepsOf, workerId } from "./graph/model.js";
 import { href } from "./router.js";
 import { empty, withCode } from "./states.js";
 import { followUpWitness, isUngated, legs, way, witness } from "./witness.js";
-import { AFTER_STRANGERS, ROW_WORDS, WORDS } from "./words.js";
+import { AFTER_STRANGERS, dangerClass, ROW_WORDS, stepDanger, WORDS } from "./words.js";
 
 function choice(data, context) {
   const names = context.project.entries.map((entry) => entry.name);
@@ -32,7 +32,7 @@ function item(row, onchoose) {
     {},
     h(
       "button",
-      { type: "button", class: ["row", row.decision], "data-capability": row.capability, onclick: () => onchoose(row) },
+      { type: "button", class: ["row", row.decision, dangerClass(row.danger)], "data-capability": row.capability, onclick: () => onchoose(row) },
       h("code", { class: "capability" }, row.capability),
       isUngated(row) && h("span", { class: "flag" }, "no gate"),
       row.assurance !== "enforced" && h("span", { class: "assurance" }, row.assurance),
@@ -69,7 +69,7 @@ function followUp(flow, onchoose) {
     {},
     h(
       "button",
-      { type: "button", class: ["row", flow.decision], "data-after": flow.capability, onclick: () => onchoose(flow) },
+      { type: "button", class: ["row", flow.decision, dangerClass(flow.danger)], "data-after": flow.capability, onclick: () => onchoose(flow) },
       h("code", { class: "capability" }, flow.capability),
       h("span", { class: "assurance" }, WORDS[flow.decision].toLowerCase()),
       h("span", { class: "way" }, legs(flow)),
@@ -81,7 +81,7 @@ function followUp(flow, onchoose) {
 function marksOf(model, row) {
   const marks = { lines: new Map(), boxes: new Map([[model.root, { class: "way" }]]), badges: new Map() };
   for (const { hop, from, to, isStart, isBadge } of stepsOf(model, row.path, row.delegation)) {
-    const shade = ["way", hop.decision, isUngated(row) && "ungated"].filter(Boolean).join(" ");
+    const shade = ["way", hop.decision, dangerClass(stepDanger(hop.decision, row)), isUngated(row) && "ungated"].filter(Boolean).join(" ");
     if (isBadge) {
       marks.badges.set(badgeKey(from, hop.name), { class: shade, decision: hop.decision });
       continue;
@@ -103,7 +103,7 @@ function legMarksOf(model, flow) {
       const isOut = legs.includes("out");
       const decision = isOut ? (isBadge ? flow.decision : hop.decision) : null;
       const gate = hop.decision === "allowed" ? "" : `, ${WORDS[hop.decision].toLowerCase()}`;
-      const shade = ["leg", ...legs, ...(isOut ? ["way", decision] : [])].join(" ");
+      const shade = ["leg", ...legs, ...(isOut ? ["way", decision, dangerClass(stepDanger(decision, flow))] : [])].join(" ");
       kind.set(key, { class: shade, legs, label: legs.join(" and ") + gate, ...(isBadge && isOut ? { decision } : {}) });
       if (!isBadge) marks.boxes.set(to, { class: "way" });
     }

@@ -84,7 +84,7 @@ function decisions(lines) {
               "tr",
               {},
               h("td", { class: "reason" }, withCode(line.reason)),
-              h("td", { class: line.decision }, WORDS[line.decision].toLowerCase()),
+              h("td", {}, WORDS[line.decision].toLowerCase()),
               h("td", { class: "number" }, line.allowed.toLocaleString("en")),
               h("td", { class: "number" }, line.denied.toLocaleString("en")),
               h("td", { class: "wide" }, bar(line.allowed + line.denied, most)),

@@ -2,6 +2,7 @@
 // A file has no code of those whose `needs` it does not hold. The shell makes `others.js` of the views of extensions.
 
 import { compare } from "./compare.js";
+import { day } from "./day.js";
 import { diff } from "./diff.js";
 import { inbox } from "./inbox.js";
 import { OTHERS } from "./others.js";
@@ -11,4 +12,4 @@ import { run } from "./run.js";
 import { runs } from "./runs.js";
 import { totals } from "./totals.js";
 
-export const VIEWS = [overview, reach, diff, inbox, runs, run, compare, ...OTHERS, totals].filter(Boolean);
+export const VIEWS = [day, overview, reach, diff, inbox, runs, run, compare, ...OTHERS, totals].filter(Boolean);

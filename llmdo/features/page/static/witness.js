@@ -3,7 +3,7 @@
 import { h } from "./dom.js";
 import { href } from "./router.js";
 import { withCode } from "./states.js";
-import { AFTER_STRANGERS, LEGS, ROW_WORDS, WORDS } from "./words.js";
+import { AFTER_STRANGERS, dangerClass, LEGS, ROW_WORDS, stepDanger, WORDS } from "./words.js";
 
 const SENTENCES = {
   allowed: "Nobody is asked on the way.",
@@ -46,9 +46,9 @@ function step(hop, number, row, isUngated) {
   const gate = number || row.path.length === 1 ? hop.decision : null; // an entry starts its worker without a call
   return h(
     "li",
-    { class: gate },
+    { class: gate && [gate, dangerClass(stepDanger(gate, row))] },
     h("span", { class: "name" }, named(hop, isLast && row)),
-    gate && h("span", { class: isUngated ? "flag" : ["gate", gate] }, gate === "allowed" ? "no gate" : WORDS[gate].toLowerCase()),
+    gate && h("span", { class: isUngated ? "flag" : "gate" }, gate === "allowed" ? "no gate" : WORDS[gate].toLowerCase()),
     place(hop.at),
   );
 }
@@ -60,7 +60,7 @@ export function witness(data, row) {
       "header",
       {},
       h("h2", {}, h("code", {}, row.capability)),
-      h("p", { class: ["verdict", row.decision] }, h("strong", {}, ROW_WORDS[row.decision]), ` ${SENTENCES[row.decision]}`),
+      h("p", { class: ["verdict", dangerClass(row.danger)] }, h("strong", {}, ROW_WORDS[row.decision]), ` ${SENTENCES[row.decision]}`),
     ),
     h(
       "ol",
@@ -108,7 +108,7 @@ function afterStrangers(flow, data) {
     "div",
     { class: "after" },
     h("h3", {}, h("a", { href: href("reach", data.entry, { after: flow.capability }) }, AFTER_STRANGERS)),
-    h("p", { class: ["verdict", flow.decision] }, h("strong", {}, ROW_WORDS[flow.decision]), ` ${AFTER[flow.decision]}`),
+    h("p", { class: ["verdict", dangerClass(flow.danger)] }, h("strong", {}, ROW_WORDS[flow.decision]), ` ${AFTER[flow.decision]}`),
     leg("in", flow.source, flow.tools[0], data),
     leg("out", flow.path, flow.tools[1], data),
     h("ul", {}, flow.reasons.map((reason) => h("li", {}, withCode(reason.text), " ", place(reason.at)))),

@@ -1,7 +1,7 @@
 // A placed picture as SVG. What a line or a badge means is said by its form and by a word, not by its colour alone.
 
 import { h, s } from "../dom.js";
-import { LEGS, WORDS } from "../words.js";
+import { DANGER_WORDS, dangerClass, LEGS, stepDanger, WORDS } from "../words.js";
 
 export const lineKey = (from, to) => `${from}\n${to}`;
 export const badgeKey = (id, name) => `${id}\n[${name}`;
@@ -46,7 +46,8 @@ export function labelWidth(label) {
 
 function line(each, marks) {
   const mark = marks.lines?.get(lineKey(each.from, each.to));
-  const classes = ["line", each.decision, mark?.class];
+  const gate = dangerClass(stepDanger(each.decision, { danger: "none" })); // of a way that is marked its danger wins, as the graver
+  const classes = ["line", each.decision, gate, mark?.class];
   const label = mark?.label ?? (each.decision === "allowed" ? null : WORDS[each.decision].toLowerCase());
   const middle = each.points[Math.floor((each.points.length - 1) / 2)];
   const after = each.points[Math.ceil((each.points.length - 1) / 2)];
@@ -59,7 +60,7 @@ function line(each, marks) {
       label &&
       s(
         "g",
-        { class: ["label", each.decision, mark?.class] },
+        { class: ["label", each.decision, gate, mark?.class] },
         s("rect", { x: x - wide / 2, y: y - 9, width: wide, height: 18, rx: 4 }),
         s("text", { x, y: y + 3.5, "text-anchor": "middle" }, label),
       ),
@@ -78,7 +79,7 @@ function badge(each, box, marks) {
   const decision = mark?.decision ?? each.decision; // of the call that is chosen, else the mildest of all
   return s(
     "g",
-    { class: ["badge", decision, mark?.class], transform: `translate(${each.x} ${each.y})` },
+    { class: ["badge", decision, !mark?.decision && dangerClass(each.danger), mark?.class], transform: `translate(${each.x} ${each.y})` },
     s("title", {}, `${each.name}: ${WORDS[decision].toLowerCase()}${mark?.legs ? `; ${mark.label}` : ""}`),
     mark?.legs?.includes("in") && s("rect", { class: "ring", x: -3, y: -3, width: each.width + 6, height: 28, rx: 6 }),
     s("rect", { width: each.width, height: 22, rx: 4 }),
@@ -168,12 +169,13 @@ export function legend({ hasLegs = false } = {}) {
   const signs = Object.entries(WORDS).map(([decision, word]) =>
     h(
       "span",
-      { class: decision },
-      s("svg", { class: "graph", width: 10, height: 10, viewBox: "0 0 10 10", "aria-hidden": "true" }, s("g", { class: ["badge", decision] }, sign(decision, 5, 5))),
+      {},
+      s("svg", { class: "graph", width: 10, height: 10, viewBox: "0 0 10 10", "aria-hidden": "true" }, s("g", { class: ["badge", dangerClass("none")] }, sign(decision, 5, 5))),
       word.toLowerCase(),
     ),
   );
-  return [...signs, ...(hasLegs ? Object.entries(LEGS).map(([leg, words]) => sample(leg, words)) : [])];
+  const colours = Object.entries(DANGER_WORDS).map(([danger, words]) => h("span", {}, h("span", { class: ["swatch", dangerClass(danger)], "aria-hidden": "true" }), words));
+  return [...signs, ...colours, ...(hasLegs ? Object.entries(LEGS).map(([leg, words]) => sample(leg, words)) : [])];
 }
 
 /** A piece of a line of a leg, and what it means. */
