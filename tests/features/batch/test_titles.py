@@ -117,4 +117,4 @@ def test_a_try_of_one_item_shows_what_its_model_was_given(llmdo: Llmdo, mail: Pa
     ]
     failed = llmdo("batch", "resume", "last", "--limit", "1", cwd=mail).err
     assert '  input: "wrong of two"' in failed
-    assert "input" not in llmdo("batch", "main", "--inputs", "in.jsonl", cwd=mail).err
+    assert "item 1, " not in llmdo("batch", "main", "--inputs", "in.jsonl", cwd=mail).err
