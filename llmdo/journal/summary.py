@@ -18,8 +18,9 @@ from llmdo.journal.spent import unanswered
 from llmdo.journal.title import title_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Collection, Iterator, Mapping
 
+    from llmdo.journal.conditions import RunCondition
     from llmdo.journal.entries import JournalEntry
     from llmdo.journal.stored import JournalStore, RunIndex
 
@@ -131,16 +132,22 @@ def ended_as(end: JournalEntry) -> str:
     return "truncated" if end.outcome == "completed" and end.data.get("truncated") else end.outcome
 
 
-def summaries(runs: RunIndex, tell: Callable[[JournalError], None]) -> Iterator[Summary]:
-    """The begun runs of a workspace, the last one first; `tell` gets the errors of unreadable journals."""
+def summaries(
+    runs: RunIndex, tell: Callable[[JournalError], None], conditions: Collection[RunCondition] = ()
+) -> Iterator[Summary]:
+    """The begun runs of a workspace that meet all conditions, the last one first.
+
+    `tell` gets the errors of unreadable journals.
+    """
     for name in reversed(runs.names()):
         try:
             with runs.read(name) as journal:
                 line = summary(journal, is_running=runs.is_claimed(name))
+                is_chosen = line is not None and all(each.holds(line, journal) for each in conditions)
         except JournalError as error:
             tell(error)
             continue
-        if line is not None:
+        if line is not None and is_chosen:
             yield line
 
 
