@@ -16,6 +16,8 @@ from llmdo.services.plan import Watch
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+    from llmdo.journal.run_item import RunItem
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WatchOptions:
@@ -43,11 +45,18 @@ class WatchOptions:
 
 @contextmanager
 def watching(
-    options: WatchOptions, *, run: str, entry: str, approvals: str | None, environ: Mapping[str, str]
+    options: WatchOptions,
+    *,
+    run: str,
+    entry: str,
+    approvals: str | None,
+    environ: Mapping[str, str],
+    title: str = "",
+    item: RunItem | None = None,
 ) -> Iterator[Watch]:
     """Everything that watches the run of that id while the block runs; all of it is closed however that ends.
 
-    `approvals` says who answers; None omits the beginning of the run.
+    `approvals` says who answers; None omits the beginning of the run. `title` is the uncut text of its title.
 
     Raises:
         LlmdoError: The log or the trace cannot be written.
@@ -73,7 +82,7 @@ def watching(
         log = (
             stack.enter_context(open_log(Path(options.log_events), redaction)) if options.log_events else None
         )
-        instruments = stack.enter_context(tracing(choice, run=run, entry=entry))
+        instruments = stack.enter_context(tracing(choice, run=run, entry=entry, title=title, item=item))
         shown = Display(
             sys.stderr, detail=options.verbose, approvals=approvals, redaction=redaction, answer=answer
         )
