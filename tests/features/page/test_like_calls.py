@@ -13,6 +13,7 @@ from tests.features.page.conftest import Served, go
 from tests.features.page.test_access import axe, findings
 from tests.features.page.test_runs import LONG, SLOW, api, asked, llmdo_elsewhere, question_at
 from tests.support.asking import files, path_of, workspace
+from tests.support.sourced import sourced
 
 __all__ = ["axe"]
 
@@ -31,6 +32,7 @@ def test_like_calls_are_ticked_and_allowed_by_keyboard_alone(
     expect(page.locator(".waiting-row")).to_have_count(1)
     expect(card.locator("tbody tr")).to_have_count(3)
     expect(card.locator("tbody tr").nth(1)).to_contain_text("out/1.txt")
+    expect(card.locator("tbody tr").nth(1)).to_contain_text("too short to tell")
     expect(card.get_by_role("button", name="Allow 0")).to_be_disabled()
     assert findings(page, axe) == []
     page.keyboard.press("t")
@@ -132,3 +134,21 @@ def test_like_calls_for_a_terminal_alone_are_allowed_by_no_request(serve: Serve,
     ]
     outcome = api(served, "/api/answers", {"answers": answers})[1]
     assert [each["status"] for each in outcome["answers"]] == [403, 403]
+
+
+@pytest.mark.browser
+@pytest.mark.window(bypass_csp=True)
+def test_a_question_says_where_its_values_come_from_and_what_waits(
+    page: Page, serve: Serve, tmp_path: Path, axe: str
+) -> None:
+    root = sourced(tmp_path)
+    assert llmdo_elsewhere(root, "lock").returncode == 0
+    assert llmdo_elsewhere(root, "run", "main", "--approvals", "later").returncode == 3
+    serve(root).open(page, "#/inbox")
+    card = page.locator(".question")
+    for words in ("to: read_file (main/read_file#1)", "note: not known", "urgent: too short to tell"):
+        expect(card).to_contain_text(words)
+    expect(card).to_contain_text("read_file (main/read_file#1) fs.read:mail/a.txt, label data.untrusted")
+    expect(card).to_contain_text("Labels: data.untrusted.")
+    expect(card).to_contain_text("its run stands still until there is an answer")
+    assert findings(page, axe) == []
