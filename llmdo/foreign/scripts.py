@@ -45,6 +45,15 @@ _INTERPRETERS = _SHELLS | _EVALUATING | {
     ".", "ash", "bun", "dash", "deno", "fish", "ksh", "node", "perl", "php", "powershell",
     "pwsh", "python", "ruby", "source",
 }  # fmt: skip
+_INLINE = {
+    "bun": re.compile("-[ep]|--eval|--print"), "node": re.compile("-p?e|-p|--eval|--print"),
+    "perl": re.compile("-[A-Za-z0-9]*[eE]"), "php": re.compile("-[rR]"), "python": re.compile("-[A-Za-z]*[cm]"),
+    "ruby": re.compile("-[A-Za-z]*e"),
+}  # fmt: skip
+"""The options of interpreters before a program, or the name of one."""
+_EVALUATES = re.compile(r"\b(?:compile|eval|exec|Function|instance_eval|system)\b")
+_VALUED = frozenset({"-I", "-W", "-X", "-d", "-r", "--init-file", "--rcfile", "--require"})
+"""Options of interpreters that take the next word."""
 _SAVES = frozenset({"-O", "-o", "--output", "--output-document", "-outfile"})
 _SUBSTITUTED = re.compile(
     r"""\b(?:eval|source|(?:ba|da|k|z)?sh|python3?|node|perl|ruby)\s[^|;&\n]{0,80}?(?:<\(|`)\s*(?:curl|wget)\b
@@ -98,7 +107,9 @@ def runs_downloads(script: str, depth: int = 0) -> bool:
         program, *rest = next(_from_program(words, depth), ("",))
         name = _name(program)
         is_fed = is_fed and is_piped
-        if (is_fed and name in _INTERPRETERS) or (was_download and program.startswith(EXPRESSION)):
+        if (is_fed and name in _INTERPRETERS and _reads_its_program(name, rest)) or (
+            was_download and program.startswith(EXPRESSION)
+        ):
             return True
         if program in saved or (name in _INTERPRETERS and not saved.isdisjoint(rest)):
             return True
@@ -108,6 +119,23 @@ def runs_downloads(script: str, depth: int = 0) -> bool:
             saved.update(_spelt(each for option, each in pairwise(rest) if option.lower() in _SAVES))
     names = {_name(words[0]) for words in scanner.commands}
     return not names.isdisjoint(_DOWNLOADERS | _EVALUATING) and bool(_SUBSTITUTED.search(text))
+
+
+def _reads_its_program(interpreter: str, arguments: Sequence[str]) -> bool:
+    """Whether an interpreter runs what is on its standard input, rather than handing it to a program that it names."""
+    inline, is_value = _INLINE.get(interpreter), False
+    for number, word in enumerate(arguments):
+        if is_value or (interpreter in ("bun", "deno") and word == "run"):
+            is_value = False
+        elif inline and inline.fullmatch(word):
+            return bool(_EVALUATES.search(" ".join(arguments[number + 1 : number + 2])))
+        elif word in ("-", "-s", "/dev/stdin") or interpreter in _EVALUATING:
+            return True
+        elif word.startswith(("-", "+")):
+            is_value = word in _VALUED or (interpreter not in _INLINE and word.endswith("o"))
+        else:
+            return False
+    return True
 
 
 def _spelt(files: Iterable[str]) -> Iterator[str]:

@@ -11,6 +11,7 @@ from llmdo.graph.models import python_reference
 from llmdo.graph.toolkit import reachable
 from llmdo.journal.conversation import Earlier
 from llmdo.journal.entries import JournalError
+from llmdo.journal.run_item import RunItem
 from llmdo.workspace import lock
 from llmdo.workspace.root import LOCK
 
@@ -37,6 +38,7 @@ _KINDS: Mapping[str, type | UnionType] = {
     "continues": dict | None,
     "attachments": list | None,
     "untrusted_input": bool | None,
+    "item": dict | None,
 }
 
 
@@ -60,6 +62,8 @@ class Binding:
     """Whether its starter said that a stranger may have written the input; unknown in earlier journals."""
     continues: Earlier | None = None
     """The end of the run before it, if it continues another."""
+    item: RunItem | None = None
+    """The item that it is for, if any; unknown in earlier journals."""
 
     @property
     def data(self) -> dict[str, object]:
@@ -76,6 +80,7 @@ class Binding:
             "attachments": [list(attached) for attached in self.attachments],
             "untrusted_input": self.untrusted_input,
             "continues": None if self.continues is None else self.continues.data,
+            "item": None if self.item is None else self.item.data,
         }
 
     @classmethod
@@ -94,6 +99,7 @@ class Binding:
         if values["continues"] is not None:
             values["continues"] = Earlier.of(values["continues"])
         values["attachments"] = tuple(map(_attachment, values["attachments"] or ()))
+        values["item"] = RunItem.of(values["item"])
         if values["entry"] not in locked.graph.entries:
             raise JournalError(f"the lock in the journal has no entry `{values['entry']}`")
         return cls(graph=locked.graph, **values)

@@ -8,8 +8,9 @@ from decimal import Decimal
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self, cast
 
-from llmdo.base.values import dataclass, fields
+from llmdo.base.values import dataclass, field, fields
 from llmdo.journal.naming import Named, first_run, later_run, match
+from llmdo.journal.title import title_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -86,6 +87,10 @@ class NewItem:
     """None: the entry's own."""
     files: tuple[tuple[str, bytes], ...] = ()
     """Name and content of each."""
+    fields: Mapping[str, Json] = field(default_factory=dict)
+    """Of its record, or of its file, from which its title is made."""
+    title: str | None = None
+    """None: made from its fields or its input."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -129,11 +134,18 @@ class BatchItem:
     """Whether that run may have begun, even without a journal."""
     is_behind: bool = False
     """Whether that run may have done more than its journal says, as the store was put back."""
+    titled: str | None = None
+    """The text of its title; None: its input."""
 
     @property
     def run(self) -> str:
         """The id of its run."""
         return later_run(self.first, self.attempt)
+
+    @property
+    def title(self) -> str:
+        """The title in one line; empty if there are no words to make one of."""
+        return title_of(None, self.titled or self.input or "")
 
 
 BEHIND = "the store was put back to an earlier state, and what its run did after that is not in it"
@@ -147,11 +159,12 @@ _OWN_COLUMNS = ("state", "requests", "cost_usd")
 
 def item_of(row: tuple[Any, ...]) -> BatchItem:
     """The item in a row, its columns in the order of `BatchItem`."""
-    number, key, text, files, first, state, tries, retry, requests, cost, result, attempt, begun, behind = row
+    number, key, text, files, first, state, tries, retry, requests, cost, result, *rest = row
+    attempt, begun, behind, titled = rest
     return BatchItem(
         number=number,
         key=key,
-        input=text if text is None or isinstance(text, str) else bytes(text).decode(),
+        input=_text(text),
         files=files_in(files),
         first=first,
         state=cast("State", state),
@@ -166,7 +179,12 @@ def item_of(row: tuple[Any, ...]) -> BatchItem:
         attempt=attempt,
         has_begun=bool(begun),
         is_behind=bool(behind),
+        titled=_text(titled),
     )
+
+
+def _text(stored: str | bytes | memoryview | None) -> str | None:
+    return stored if stored is None or isinstance(stored, str) else bytes(stored).decode()
 
 
 def tokens_of(result: Result) -> int | None:
@@ -197,9 +215,7 @@ def files_in(text: str) -> tuple[InputFile, ...]:
 
 BATCHES = Named("batch", "batches", "`llmdo batch list` lists them", "there is none in this workspace")
 
-_COLUMNS = (
-    "number, key, input, files, run, state, tries, retry, requests, cost, result, attempt, begun, behind"
-)
+_COLUMNS = "number, key, input, files, run, state, tries, retry, requests, cost, result, attempt, begun, behind, title"
 _HELD = "batch = :batch AND number = :number AND state = 'running' AND tries = :tries"
 """The item, unless somebody else has taken or ended it."""
 
@@ -379,8 +395,8 @@ def _only(rows: list[tuple[Any, ...]]) -> BatchItem | None:
 
 def new_rows(
     items: Iterable[NewItem], keep: Callable[[InputFile, bytes], None], new_run: Callable[[], str]
-) -> Iterator[tuple[int, str, str | None, str, str]]:
-    """The number, key, input, files and run of each new item.
+) -> Iterator[tuple[int, str, str | None, str, str, str | None]]:
+    """The number, key, input, files, run and title of each new item.
 
     `keep` gets each file with its content; `new_run` gives an unused id.
     """
@@ -393,7 +409,7 @@ def new_rows(
         while (run := new_run()) in runs:
             pass
         runs.add(run)
-        yield number, item.key, item.input, names_in(files), run
+        yield number, item.key, item.input, names_in(files), run, item.title
 
 
 class Batches(ABC):

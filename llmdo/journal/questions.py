@@ -309,7 +309,9 @@ def require_unanswered(journal: JournalStore, paths: Iterable[str]) -> None:
             )
 
 
-def give(journal: JournalStore, answers: Answers) -> list[tuple[Waiting, dict[str, object]]]:
+def give(
+    journal: JournalStore, answers: Answers, *, at_terminal: bool = False
+) -> list[tuple[Waiting, dict[str, object]]]:
     """Keeps the answers for the next process of the run, all or none; those kept, with their questions.
 
     Raises:
@@ -318,7 +320,7 @@ def give(journal: JournalStore, answers: Answers) -> list[tuple[Waiting, dict[st
     require_open(journal, answers.paths)
     pairs = answers.to(waiting(journal))
     for question, answer in pairs:
-        add_answer(journal, question, answer, at_terminal=False)
+        add_answer(journal, question, answer, at_terminal=at_terminal)
     return pairs
 
 

@@ -13,6 +13,7 @@ from llmdo.base.visible import visible
 from llmdo.journal.conversation import goes_on_from
 from llmdo.journal.entries import BEGUN_AGAIN, JournalError, lineage
 from llmdo.journal.questions import waiting
+from llmdo.journal.run_item import RunItem
 from llmdo.journal.spent import unanswered
 from llmdo.journal.title import title_of
 
@@ -67,6 +68,13 @@ class Summary:
     """Why its output was cut off, if it was."""
     title: str = field(default="", metadata=in_json(by=partial(visible, prose=True)))
     """In one line, without secrets of the environment; empty if its input has no words."""
+    item: RunItem | None = None
+    """The item of a batch that it is for."""
+
+    @property
+    def heading(self) -> str:
+        """The name of its item in brackets, if it is for one, and its title."""
+        return " ".join(filter(None, [f"[{self.item.name}]" if self.item else "", self.title]))
 
 
 def summary(journal: JournalStore, *, is_running: bool) -> Summary | None:
@@ -84,7 +92,7 @@ def summary(journal: JournalStore, *, is_running: bool) -> Summary | None:
     closing: dict[str, Any] = end.data if end else {}
     used = closing.get("usage") or _used(journal)
     cost = used["cost_usd"]
-    before = goes_on_from(journal)
+    before, item = goes_on_from(journal), RunItem.of(first.data.get("item"))
     return Summary(
         run=journal.run,
         entry=first.path,
@@ -105,13 +113,16 @@ def summary(journal: JournalStore, *, is_running: bool) -> Summary | None:
         continues=before.run if before else None,
         conversation=before.first if before else None,
         turn=before.turn if before else 1,
-        title=_title(first),
+        title=_title(first, item),
+        item=item,
     )
 
 
-def _title(first: JournalEntry) -> str:
+def _title(first: JournalEntry, item: RunItem | None) -> str:
     """The title, made of the input without secrets: one that was cut through would not be known as one."""
     data = first.data
+    if item is not None and item.title:
+        return title_of(None, item.title)
     return title_of(data.get("title"), str(data.get("input") or ""))
 
 

@@ -19,12 +19,18 @@ def title_of(template: str | None, text: str) -> str:
 
     A `template` has fields of a JSON object in braces; if the input lacks one, its first line counts.
     """
-    fields = _fields(text) if template else {}
-    names = [field for field in _FIELD.findall(template or "") if field not in _BRACES]
-    if template and all(name[1:-1] in fields for name in names):
-        text = _FIELD.sub(lambda match: _filled(match[0], fields), template)
+    filled = filled_title(template, fields_of(text)) if template else None
+    text = text if filled is None else filled
     first = next((line for line in map(str.strip, text.splitlines()) if line), "")
     return first if len(first) <= LONGEST else f"{first[: LONGEST - 1]}…"
+
+
+def filled_title(template: str, fields: Mapping[str, object]) -> str | None:
+    """`template` with these fields, of any length; None if one is missing."""
+    names = [field for field in _FIELD.findall(template) if field not in _BRACES]
+    if any(name[1:-1] not in fields for name in names):
+        return None
+    return _FIELD.sub(lambda match: _filled(match[0], fields), template)
 
 
 def _filled(field: str, fields: Mapping[str, object]) -> str:
@@ -34,7 +40,8 @@ def _filled(field: str, fields: Mapping[str, object]) -> str:
     return " ".join((value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)).split())
 
 
-def _fields(text: str) -> Mapping[str, object]:
+def fields_of(text: str) -> Mapping[str, object]:
+    """The fields of a JSON object; none of any other text."""
     try:
         data = json.loads(text)
     except (ValueError, RecursionError):

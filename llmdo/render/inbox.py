@@ -5,49 +5,75 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
+from llmdo.base import jsonable
 from llmdo.base.diagnostic import excerpt, shown
-from llmdo.base.jsonable import document
 from llmdo.base.visible import visible, without_runs
 from llmdo.render.amounts import since
-from llmdo.render.drawn import counted, drawn_arguments, drawn_names, drawn_texts
-from llmdo.services.runs import of_like_calls
+from llmdo.render.drawn import counted, drawn_arguments, drawn_names, drawn_texts, named
+from llmdo.services.inbox import like_calls
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
     from llmdo.base.values import Json
     from llmdo.journal.questions import Waiting
-    from llmdo.services.inbox import ApproveOutcome, Pending, PendingCall, ProposedChange
+    from llmdo.services.answering import ApproveOutcome
+    from llmdo.services.inbox import LikeCalls, Pending, PendingCall, ProposedChange
 
 LONGEST = 200  # characters of the arguments that a line of the list quotes
 
 
-def listed(pending: Iterable[Pending]) -> dict[str, Json]:
-    """The document of all waiting questions, a line each.
+def listed(pending: Sequence[Pending]) -> dict[str, Json]:
+    """The document of all waiting questions, a line each, and which of them are about like calls.
 
     Fields that an answer has to repeat are only in a question's own document.
     """
-    return {"schema": "llmdo.inbox/1", "waiting": [_line(each) for each in pending]}
+    return {
+        "schema": "llmdo.inbox/1",
+        "waiting": [_line(each) for each in pending],
+        "groups": [_group(group) for group in like_calls(pending)],
+    }
 
 
-def listed_as_json(pending: Iterable[Pending]) -> str:
+def listed_as_json(pending: Sequence[Pending]) -> str:
     """The same as text."""
     return f"{json.dumps(listed(pending), indent=2)}\n"
 
 
-def as_text(groups: Sequence[Sequence[Pending]], now: float) -> str:
+def _group(group: LikeCalls) -> dict[str, Json]:
+    """Like calls: what is the same in all of them, the names of the arguments that are not, and the calls."""
+    like = group.questions
+    return {
+        **drawn_names(like.questions[0].record, "worker", "toolset", "tool"),
+        "reasons": drawn_texts(like.reasons),
+        "raises": drawn_texts(like.raises),
+        "obstacle": group.obstacle,
+        "same": drawn_arguments(dict(like.arguments.same)),
+        "differing": [named(name) for name in like.arguments.names],
+        "calls": [{"run": each.run.run, "path": each.question.path} for each in group.calls],
+    }
+
+
+def like(group: LikeCalls, calls: Sequence[PendingCall]) -> dict[str, Json]:
+    """The document of like calls, with all of each of them."""
+    return {"schema": "llmdo.like/1", **_group(group), "calls": [question(each) for each in calls]}
+
+
+def as_text(groups: Sequence[LikeCalls], now: float) -> str:
     """The waiting questions as lines, like calls together: how long each waits, its title, its arguments, its place."""
     lines: list[str] = []
     for group in groups:
-        record = group[0].question.record
-        workers = ", ".join(dict.fromkeys(f"`{each.question.record['worker']}`" for each in group))
-        lines += ["", f"{record['tool']} of {record['toolset']}, asked by {workers}"]
-        lines += [f"  {reason}" for reason in dict.fromkeys(map(of_like_calls, record["reasons"]))]
-        for each in group:
+        like = group.questions
+        record, same = like.questions[0].record, like.arguments.same if len(group.calls) > 1 else {}
+        lines += ["", f"{record['tool']} of {record['toolset']}, asked by `{record['worker']}`"]
+        lines += [f"  {reason}" for reason in like.reasons]
+        if same:
+            lines.append(f"  in all {len(group.calls):,}: {_excerpt(same)}")
+        for each, own in zip(group.calls, like.arguments.rows, strict=True):
             waits = since(now - each.question.entry.at)
             only = "  (at a terminal only)" if each.question.terminal_only else ""
-            lines.append(f"  {waits:>6}  {each.run.title or each.run.entry}{only}")
-            lines.append(f"          {_excerpt(each.question.record['arguments'])}")
+            lines.append(f"  {waits:>6}  {each.run.heading or each.run.entry}{only}")
+            lines.append(f"          {_excerpt(own if same else each.question.record['arguments'])}")
             lines.append(f"          run {each.run.run}, {each.question.path}")
     return "".join(f"{shown(line)}\n" for line in lines[1:])
 
@@ -78,6 +104,7 @@ def _line(pending: Pending) -> dict[str, Json]:
         "run": run.run,
         "entry": visible(run.entry),
         "title": visible(run.title, prose=True),
+        "item": jsonable.as_json(run.item),
         "status": run.status,
         "path": waiting.path,
         "asked": waiting.entry.at,
@@ -117,4 +144,4 @@ def described(question: Waiting) -> str:
 
 def as_json(outcome: ApproveOutcome) -> str:
     """The document."""
-    return document("llmdo.approve/1", outcome, in_ascii=True)
+    return jsonable.document("llmdo.approve/1", outcome, in_ascii=True)

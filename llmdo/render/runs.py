@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from llmdo.base.backtrace import Frame
     from llmdo.base.colour import Screen, Shade
     from llmdo.journal.requests import ShownRequest
+    from llmdo.journal.run_item import RunItem
     from llmdo.journal.summary import Summary
     from llmdo.journal.totals import By, Total
     from llmdo.journal.tree import Node
@@ -47,7 +48,7 @@ _SHADES: dict[str, Shade] = {
 
 
 def listed(runs: Iterable[Summary], screen: Screen = PAPER) -> str:
-    """A line for each run with its title; if the screen is too narrow, title, duration and usage are below it."""
+    """A line for each run with item and title; if the screen is too narrow, these, duration and usage are below it."""
     runs = tuple(runs)
     rows = [
         (
@@ -61,14 +62,14 @@ def listed(runs: Iterable[Summary], screen: Screen = PAPER) -> str:
         for run in runs
     ]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    needed = min(max((len(run.title) for run in runs), default=0), LEAST_TITLE)
+    needed = min(max((len(run.heading) for run in runs), default=0), LEAST_TITLE)
     columns = screen.columns or sys.maxsize
     room = columns - len(GAP.join("".ljust(width) for width in widths)) - (len(GAP) if needed else 0)
     is_folded = room < needed
     front = AFTER_ENTRY if is_folded else len(widths)
     lines = []
     for run, row in zip(runs, rows, strict=True):
-        title = shown(run.title)
+        title = shown(run.heading)
         cells = [*map(str.ljust, row, widths)]
         cells[1] = screen.paint(_SHADES.get(row[1], "note"), row[1]) + " " * (len(cells[1]) - len(row[1]))
         lines.append(GAP.join([*cells[:front], *([] if is_folded else [_cut(title, room)])]).rstrip())
@@ -93,16 +94,15 @@ def as_text(
 ) -> str:
     """The run and its tree, or its calls in full."""
     lines = [f"run {run.run}: entry {run.entry}, {run.status}, {_when(run.began)}, {_spent(run)}"]
-    if run.title:
-        lines.append(f"  {run.title}")
-    if run.continues:
-        lines.append(f"  goes on from run {run.continues}")
-    if run.truncated:
-        lines.append(f"  the output is not complete: {run.truncated}")
-    if run.error:
-        lines.append(f"  {_quoted(run.error)}")
-    if run.hint:
-        lines.append(f"  hint: {run.hint}")
+    heads = (
+        run.title,
+        _item(run.item) if run.item else "",
+        f"goes on from run {run.continues}" if run.continues else "",
+        f"the output is not complete: {run.truncated}" if run.truncated else "",
+        _quoted(run.error or ""),
+        f"hint: {run.hint}" if run.hint else "",
+    )
+    lines += [f"  {head}" for head in heads if head]
     if _shows_own(run.frames, roots):
         lines += [f"  {line}" for line in frame_lines(run.frames)]
     if detail.calls:
@@ -126,6 +126,8 @@ def as_markdown(
         f"### Run `{run.run}`: entry `{_cell(run.entry)}`, {run.status}",
         "",
         f"{_when(run.began)}, {_spent(run)}" + (f", goes on from `{run.continues}`" if run.continues else ""),
+        *((_cell(run.title),) if run.title else ()),
+        *((_cell(_item(run.item)),) if run.item else ()),
         "",
         "| call | after | took | ended | decided | used |",
         "| --- | ---: | ---: | --- | --- | --- |",
@@ -249,6 +251,14 @@ def _spent(run: Summary) -> str:
     if run.questions:
         spent.append(counted(run.questions, "question") + " waiting")
     return ", ".join(spent)
+
+
+def _item(item: RunItem) -> str:
+    """What the run is for, and the command that shows all of that."""
+    if item.eval is None:
+        return f"item {item.key} of batch {item.batch}; `llmdo batch show {item.batch}` lists all"
+    part = f"a question to {item.judge}" if item.judge else f"case {item.case}, run {item.trial},"
+    return f"{part} of eval {item.eval}; `llmdo eval show {item.evaluation}` shows all"
 
 
 def _quoted(text: str) -> str:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from pydantic_ai.messages import ModelMessage
 
     from llmdo.journal.conversation import Earlier
+    from llmdo.journal.run_item import RunItem
     from llmdo.policy.authority import Rule
     from llmdo.runtime.approvals.approver import Approver
     from llmdo.runtime.attached import Attached, AttachmentResolver
@@ -38,6 +39,8 @@ class RunOptions:
     """The entry's worker starts from these messages."""
     continues: Earlier | None = None
     """The end of the run with these messages, for one that continues another."""
+    item: RunItem | None = None
+    """The item of a batch that the run is for."""
     paths: Mapping[str, str] = field(default_factory=dict)
     """Replace or add to the manifest's."""
     attachments: tuple[Attached, ...] = ()

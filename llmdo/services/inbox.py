@@ -1,38 +1,27 @@
-"""Waiting questions: listed over all runs, shown whole with their effect on files, and answered."""
+"""Waiting questions: listed over all runs, and shown whole with their effect on files."""
 
 from __future__ import annotations
 
-import asyncio
-import json
 import os
-import sys
 from difflib import unified_diff
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from pathlib import Path  # noqa: TC003  # the annotations are read
+from typing import TYPE_CHECKING, Any
 
 from llmdo.base.diagnostic import LlmdoError, did_you_mean
-from llmdo.base.request_fields import argument
-from llmdo.base.values import dataclass, field, in_json
+from llmdo.base.values import dataclass, field
 from llmdo.journal import JournalError
+from llmdo.journal.alike import LikeQuestions
 from llmdo.journal.binding import binding_of
 from llmdo.journal.entries import lineage
-from llmdo.journal.opening import STORE, address_of, batches_of, claimed, runs_of
+from llmdo.journal.opening import runs_of
 from llmdo.journal.questions import (
-    Answers,
     StaleError,
-    add_answer,
-    give,
-    require_hours,
-    require_open,
-    user,
     waiting,
-    waiting_so_far,
 )
 from llmdo.journal.summary import COMPLETE, summary
 from llmdo.policy.authority import Capability
 from llmdo.policy.protection import is_secret
-from llmdo.services.queue import queue
-from llmdo.services.root import ROOT, RUN
+from llmdo.services.root import ROOT
 from llmdo.services.runs import of_like_calls
 from llmdo.toolsets.confinement import Root
 from llmdo.toolsets.media import text_of
@@ -40,14 +29,12 @@ from llmdo.toolsets.paths import PathRefused
 from llmdo.workspace.root import Folders
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from llmdo.journal.questions import Waiting
     from llmdo.journal.stored import JournalStore, RunIndex
     from llmdo.journal.summary import Summary
-    from llmdo.runtime import Answer
     from llmdo.services.root import Tell
-    from llmdo.services.run_processes import LiveRun
 
 FILESYSTEM = "filesystem"
 MAX_BYTES = 1_000_000  # of a file or its new text: a difference between longer ones takes its time
@@ -120,11 +107,6 @@ def _difference(path: str, before: str, after: str) -> ProposedChange:
     return ProposedChange(path=path, lines=tuple(lines), note=note)
 
 
-if TYPE_CHECKING:
-    Asker = Callable[[Waiting], Answer]
-    """The answer of a person who is asked."""
-
-
 OPEN = frozenset({"waiting", "running", "stopped"})
 """The runs whose questions wait. One that failed or that a person ended goes on only on request."""
 
@@ -157,14 +139,52 @@ class InboxRequest:
     environ: Mapping[str, str] = field(default_factory=lambda: os.environ)
 
 
-def like_calls(pending: Iterable[Pending]) -> tuple[tuple[Pending, ...], ...]:
-    """Questions about one tool for the same reasons together, in the order of the first of each."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LikeCalls:
+    """Waiting calls that a person may answer at once: of one worker and tool, for the same reasons."""
+
+    calls: tuple[Pending, ...]
+    """At least one, each of which keeps an answer of its own."""
+
+    @property
+    def obstacle(self) -> str | None:
+        """The reason why they can only be allowed at a terminal, one by one."""
+        return self.calls[0].obstacle
+
+    @property
+    def questions(self) -> LikeQuestions:
+        """Their questions."""
+        record = self.calls[0].question.record
+        return LikeQuestions(
+            questions=tuple(each.question for each in self.calls),
+            titles=tuple(each.run.heading or each.run.entry for each in self.calls),
+            reasons=_reasons(record),
+            raises=_raises(record),
+        )
+
+
+def like_calls(pending: Iterable[Pending]) -> tuple[LikeCalls, ...]:
+    """The questions with those like them, in the order of the first of each."""
     groups: dict[tuple[object, ...], list[Pending]] = {}
     for each in pending:
         record = each.question.record
-        reasons = tuple(map(of_like_calls, record["reasons"]))
-        groups.setdefault((record["toolset"], record["tool"], reasons), []).append(each)
-    return tuple(map(tuple, groups.values()))
+        called = (record["worker"], record["toolset"], record["tool"])
+        groups.setdefault((*called, _reasons(record), _raises(record), each.obstacle), []).append(each)
+    return tuple(LikeCalls(calls=tuple(group)) for group in groups.values())
+
+
+def _reasons(record: Mapping[str, Any]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(map(of_like_calls, record["reasons"])))
+
+
+def _raises(record: Mapping[str, Any]) -> tuple[str, ...]:
+    """The raised capabilities; a scope that is an argument goes by the name of that."""
+    arguments = record["arguments"].items() if isinstance(record["arguments"], dict) else ()
+    names = {value: name for name, value in arguments if isinstance(value, str)}
+    raised = map(Capability.parse, record["capabilities"])
+    return tuple(
+        f"{each.name}:<{names[each.scope]}>" if each.scope in names else str(each) for each in raised
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -200,6 +220,17 @@ class Inbox:
                 tell(f"warning: {error.message}")
         questions.sort(key=lambda those: min((each.question.entry.at for each in those), default=0))
         return [each for those in questions for each in those]
+
+    def like(self, run: str, path: str, tell: Tell) -> LikeCalls:
+        """The question of that run that waits at that call path, with those like it.
+
+        Raises:
+            StaleError: None does, or not any more.
+        """
+        for group in like_calls(self.pending(tell)):
+            if any((each.run.run, each.question.path) == (run, path) for each in group.calls):
+                return group
+        raise StaleError(f"no question waits at `{path}`")
 
     def _of_run(self, runs: RunIndex, name: str) -> Iterator[Pending]:
         with runs.read(name) as journal:
@@ -245,232 +276,3 @@ def _folders(root: Path, journal: JournalStore) -> Folders | None:
         return Folders(root, binding_of(journal).graph.settings.root)
     except LlmdoError:
         return None
-
-
-GoesOn = Literal["no", "here", "itself", "workers"]
-"""Who goes on with a run after an answer: nobody, a process to be started, its own, or workers of a fleet."""
-
-Verb = Literal["allow", "always", "edit", "refuse", "stop"]
-"""`always`: this very call, until the run ends; `edit`: another call instead, which needs its own decision."""
-
-
-class NotWholeError(LlmdoError):
-    """A call cannot be allowed because part of it cannot be shown."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GivenAnswer:
-    """An answer to one question."""
-
-    run: str
-    path: str
-    digest: str
-    """That of the question that was shown."""
-    verb: Verb
-    instead: Mapping[str, object] | None = None
-    """The arguments of the other call."""
-    reason: str = ""
-    """Why not, for the model."""
-    by: str | None = None
-    """None: the user of this machine."""
-
-    @property
-    def record(self) -> dict[str, object]:
-        """The answer as `llmdo approve --answers` reads it; not of one that ends the run."""
-        common = {"path": self.path, "digest": self.digest, "reason": self.reason, "by": self.by}
-        if self.verb == "edit":
-            return {**common, "instead": self.instead}
-        lasts = {"lasts": True} if self.verb == "always" else {}
-        return {**common, "allowed": self.verb in ("allow", "always"), **lasts}
-
-    @property
-    def name(self) -> str:
-        """Who answers."""
-        return self.by or user()
-
-    @property
-    def as_sent(self) -> dict[str, object]:
-        """The answer in the form for a run that goes on."""
-        names = ("digest", "verb", "reason", "instead")
-        return {**{name: getattr(self, name) for name in names}, "by": self.name}
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AnswerOutcome:
-    """The result of an answer."""
-
-    run: str
-    goes_on: GoesOn
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AnswerRequest:
-    """An answer, and the workspace of its run."""
-
-    root: Path
-    answer: GivenAnswer
-    environ: Mapping[str, str] = field(default_factory=lambda: os.environ)
-
-
-def answer(request: AnswerRequest, live_run: LiveRun | None = None) -> AnswerOutcome:
-    """Keeps the answer for whoever goes on with the run, or ends the run.
-
-    A `live_run` takes an answer as it goes on. Workers of a fleet go on once nothing waits any more.
-
-    Raises:
-        StaleError: The question has changed since it was shown, or waits no more.
-        GoesOnError: A process works on the run, which would not see the answer.
-        NotWholeError: It allows a call that cannot be shown whole.
-        LlmdoError: Only a person at a terminal may give it, or it contradicts itself.
-    """
-    sent = request.answer
-    if (sent.verb == "edit") != (sent.instead is not None):
-        raise LlmdoError("the arguments of another call belong to an edit, and an edit has some")
-    runs = runs_of(request.root, request.environ)
-    run = runs.find(sent.run)
-    if live_run is not None and live_run.run == run and not live_run.is_over:
-        with runs.read(run) as journal:
-            _require_shown(journal, sent)
-        live_run.answer(sent.path, sent.as_sent)
-        return AnswerOutcome(run=run, goes_on="itself")
-    waiting_so_far(runs, run, Answers(records=[sent.record]))
-    with claimed(request.root, run, request.environ) as journal:
-        _require_shown(journal, sent)
-        if sent.verb == "stop":
-            _end(journal, sent, request)
-            return AnswerOutcome(run=run, goes_on="no")
-        give(journal, Answers(records=[sent.record]))
-        has_more = bool(waiting(journal))
-    is_theirs = _is_of_workers(request.root, run, request.environ, has_more=has_more)
-    return AnswerOutcome(run=run, goes_on="here" if not is_theirs else "no" if has_more else "workers")
-
-
-def _require_shown(journal: JournalStore, sent: GivenAnswer) -> None:
-    """Check that the waiting question is the one that was shown, and in full if the answer allows it.
-
-    Raises:
-        StaleError: It is another one, or none waits.
-        NotWholeError: Not all of it can be shown.
-    """
-    require_open(journal, [sent.path])
-    question = waiting(journal).get(sent.path)
-    if question is None or question.key != sent.digest:
-        raise StaleError(f"{sent.path}: the answer is for another question than the one that waits")
-    if sent.verb in ("allow", "always") and not question.is_whole:
-        raise NotWholeError(f"{sent.path}: {NOT_WHOLE}", hint=f"`llmdo approve {journal.run}` at a terminal")
-
-
-def _end(journal: JournalStore, sent: GivenAnswer, request: AnswerRequest) -> None:
-    """Records that a person ended the run: its questions wait for whoever goes on with it."""
-    from llmdo.runtime.recording.recorder import Recorder  # which takes a second
-    from llmdo.services.basis import BegunRun
-
-    begun = BegunRun.of(journal, request.environ)
-    recorder, binding = Recorder(journal, begun.redaction), begun.binding
-    ending = {"error": f"{sent.name} ended the run at `{sent.path}`", "hint": None}
-
-    async def work() -> None:
-        await recorder.begin(binding, "nobody", None, {}, request.root)
-        await recorder.end(binding.entry, "interrupted", ending)
-
-    asyncio.run(work())
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ApproveRequest:
-    """Whose questions are answered, and how."""
-
-    root: Path = field(metadata=ROOT)
-    run: str = field(
-        default="", metadata=argument("[RUN]", f"{RUN['option'].help} Where left out, all that wait.")
-    )
-    """Empty for all, which `approve_all` answers."""
-    answers: Answers = field(default_factory=Answers)
-    environ: Mapping[str, str] = field(default_factory=lambda: os.environ)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ApproveOutcome:
-    """The given answers, and the questions that still wait."""
-
-    run: str
-    questions: Mapping[str, Waiting] = field(metadata=in_json(by=dict.values))
-    """Those that wait."""
-    sentences: tuple[str, ...] = field(default=(), metadata=in_json(part=None))
-    """A sentence on each answer of the request."""
-    goes_on: bool = field(default=False, metadata=in_json(part=None))
-    """Whether the run goes on, which rules out answers for now."""
-    is_handed: bool = field(default=False, metadata=in_json(part=None))
-    """Whether a worker of a fleet goes on with it now."""
-
-
-def read_answers(name: str) -> list[Mapping[str, object]]:
-    """The answers in a JSON file, or on standard input if its name is `-`.
-
-    Raises:
-        LlmdoError: They cannot be read, or are none.
-    """
-    try:
-        text = sys.stdin.read() if name == "-" else Path(name).read_text(encoding="utf-8")
-        document = json.loads(text)
-    except (OSError, ValueError) as error:
-        raise LlmdoError(f"the answers in `{name}` cannot be read: {error}") from error
-    answers = document.get("answers") if isinstance(document, dict) else document
-    if not isinstance(answers, list) or not all(isinstance(answer, dict) for answer in answers):
-        raise LlmdoError(
-            f"`{name}` holds no answers",
-            hint='a list of {"path": ..., "digest": ..., "allowed": true, "by": ...}',
-        )
-    return answers
-
-
-def approve(request: ApproveRequest, ask: Asker | None = None) -> ApproveOutcome:
-    """The questions of the run, once they are answered; `ask` answers them only if the request gives no answer.
-
-    Given answers cannot allow calls that only a person at a terminal may allow.
-
-    Raises:
-        LlmdoError: An answer does not fit, or the run goes on or is complete.
-    """
-    answers = request.answers
-    require_hours(answers.hours)
-    runs = runs_of(request.root, request.environ)
-    run = runs.find(request.run)
-    if (so_far := waiting_so_far(runs, run, answers)) is not None:
-        return ApproveOutcome(run=run, questions=so_far, goes_on=True)
-    with claimed(request.root, run, request.environ) as journal:
-        sentences = tuple(
-            f"{question.path}: {'allowed' if answer['allowed'] else 'refused'}, by {answer['by']}"
-            for question, answer in give(journal, answers)
-        )
-        if ask and not sentences:
-            _ask(journal, answers, ask)
-        questions = waiting(journal)
-    is_theirs = _is_of_workers(request.root, run, request.environ, has_more=bool(questions))
-    is_handed = is_theirs and not questions
-    return ApproveOutcome(run=run, questions=questions, sentences=sentences, is_handed=is_handed)
-
-
-def _ask(journal: JournalStore, answers: Answers, ask: Asker) -> None:
-    """Asks one question after the other, as a run would."""
-    for question in waiting(journal).values():
-        answer = ask(question)
-        if answer.stops:
-            return
-        record = answers.as_kept({"allowed": answer.allowed, "reason": answer.message})
-        add_answer(journal, question, record, at_terminal=True)
-
-
-def _is_of_workers(root: Path, run: str, environ: Mapping[str, str], *, has_more: bool) -> bool:
-    """Whether the run is of a batch of fleet workers; they get it once no question is left in it."""
-    address = address_of(root, environ)
-    if not address:
-        return False
-    batches = batches_of(root, environ)
-    if (batch := batches.of_run(run)) is None:
-        return False
-    with batches.open(batch) as store:
-        is_theirs = bool(store.batch.settings.get("fleet"))
-        if is_theirs and not has_more:
-            queue().put_in_answered(store, root, run, {**environ, STORE: address})
-    return is_theirs

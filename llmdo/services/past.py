@@ -16,7 +16,7 @@ from llmdo.runtime import AskLater
 from llmdo.runtime.models.choice import named
 from llmdo.runtime.outcome import told_to_programs
 from llmdo.runtime.telemetry.events import discard
-from llmdo.services import inbox as approving
+from llmdo.services import answering as approving
 from llmdo.services import resume_replay as replaying
 from llmdo.services.embedding import limits_set, naming, options_of, require_no_loop
 from llmdo.services.own_policy import policy_for

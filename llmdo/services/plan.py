@@ -337,6 +337,7 @@ def once_more(begun: BegunRun, basis: Basis, root: Path, mode: ReplayMode) -> Ru
         untrusted_input=bool(binding.untrusted_input),
         history=history_of(begun.journal, begun.redaction.known),
         continues=binding.continues,
+        item=binding.item,
         attachments=tuple(Attached(name=name, kind=kind) for name, kind in binding.attachments),
         paths=binding.paths,
         models=ModelChoice(by_worker=binding.models, source="journal"),

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from llmdo.journal import Runs
-from llmdo.journal.questions import MOST_HOURS
+from llmdo.journal.questions import MOST_HOURS, Answers, add_answer, waiting
 from tests.support import forking
 from tests.support.ptys import Person, wait_for
 from tests.support.waiting import until
@@ -283,6 +285,11 @@ def test_a_terminal_that_goes_away_under_a_question_has_not_answered_it(llmdo: L
     assert requests(asking) == 4
 
 
+def without_waits(listed: str) -> str:
+    """A list without how long each question waits."""
+    return re.sub(r"^ +[0-9]+ (s|min)  ", "", listed, flags=re.MULTILINE)
+
+
 def test_all_that_waits_is_in_one_list(llmdo: Llmdo, asking: Path) -> None:
     assert (llmdo("inbox", cwd=asking).code, llmdo("approve", cwd=asking).code) == (0, 0)
     for text in ("first mail", "second mail"):
@@ -295,7 +302,8 @@ def test_all_that_waits_is_in_one_list(llmdo: Llmdo, asking: Path) -> None:
     assert listed.out.index("first mail") < listed.out.index("second mail")
     assert f"run {first}, main/writer#1/write_file#1\n" in listed.out
     assert "path: out/0.txt, content: 0\n" in listed.out
-    assert llmdo("approve", cwd=asking) == listed
+    again = llmdo("approve", cwd=asking)
+    assert (again.code, without_waits(again.out)) == (3, without_waits(listed.out))
     waiting = json.loads(llmdo("inbox", "--format", "json", cwd=asking).out)["waiting"]
     assert [each["run"] for each in waiting] == [first] * 3 + [second] * 3
     assert {each["title"] for each in waiting} == {"first mail", "second mail"}
@@ -303,20 +311,111 @@ def test_all_that_waits_is_in_one_list(llmdo: Llmdo, asking: Path) -> None:
     assert llmdo("inbox", cwd=asking).out.count("second mail") == 2
 
 
-@pytest.mark.long
-def test_at_a_terminal_all_that_waits_is_asked_one_by_one(llmdo: Llmdo, asking: Path) -> None:
+def at_terminal(asking: Path, *typed: str | Callable[[Person], None], columns: int = 120) -> str:
+    """What a person sees who answers all that waits."""
+    with Person(*typed, columns=columns, prompt="]") as person:
+        wait_for(person.start([sys.executable, "-m", "llmdo", "approve"], asking, dict(os.environ)))
+        return person.text()
+
+
+def answered(root: Path, run: str) -> list[tuple[str, bool, str, bool]]:
+    """The kept answers of a run: path, whether allowed, the digest of the call, whether given at a terminal."""
+    with Runs(root).read(run) as journal:
+        given = [*journal.entries("answered")]
+        return [(each.path, each.data["allowed"], each.digest, each.data["at_terminal"]) for each in given]
+
+
+def test_like_calls_of_all_runs_are_ticked_side_by_side_and_answered_at_once(
+    llmdo: Llmdo, asking: Path
+) -> None:
     for text in ("first mail", "second mail"):
         llmdo("run", "main", text, "--approvals", "later", cwd=asking)
-    with Person("once\n", "no\n\n", "no\n\n", "no\n\n", "once\n", "once\n", columns=120) as person:
-        wait_for(person.start([sys.executable, "-m", "llmdo", "approve"], asking, dict(os.environ)))
-        text = person.text()
-    assert text.index("first mail") < text.index("second mail")
-    assert "nothing waits\n" in text + "\n"
+    text = at_terminal(asking, "1 4-6\n", "\n", "1\n", "no not now\n", "\n")
+    assert "     6 | like calls\n" in text
+    assert "tool   | write_file of filesystem, asked by writer\n" in text
+    assert "raises | fs.write:<path>\n" in text
+    assert '     2 | "out/1.txt"  "1"      first mail\n' in text
+    assert 'x    4 | "out/0.txt"  "0"      second mail\n' in text
+    assert "Enter allows the 4 calls that are ticked [allow 4]" in text
     first, second = Runs(asking).names()
-    llmdo("resume", first, cwd=asking)
-    assert files(asking) == ["0.txt"]
+    assert f"run {second} is" not in text
+    assert f"nothing waits any more: `llmdo resume {second}`" in text
+    paths = [f"main/writer#{number}/write_file#1" for number in (1, 2, 3)]
+    assert [(path, allowed) for path, allowed, *_ in answered(asking, first)] == [
+        (paths[0], True),
+        (paths[1], False),
+    ]
+    kept = answered(asking, second)
+    assert [path for path, allowed, _, is_there in kept if allowed and is_there] == paths
+    assert len({digest for *_, digest, _ in kept}) == 3, "each is for its own call"
+    listed = json.loads(llmdo("inbox", "--format", "json", cwd=asking).out)
+    assert [(each["run"], each["path"]) for each in listed["waiting"]] == [(first, paths[2])]
     llmdo("resume", second, cwd=asking)
     assert files(asking) == ["0.txt", "1.txt", "2.txt"]
+
+
+def test_nothing_is_allowed_that_was_not_shown_whole(llmdo: Llmdo, asking: Path) -> None:
+    models = (asking / "models.py").read_text()
+    long = "\n".join(f"line {number}" for number in range(40))
+    (asking / "models.py").write_text(models.replace('"content": text', f'"content": text + {long!r}'))
+    llmdo("run", "main", "go", "--approvals", "later", cwd=asking)
+    text = at_terminal(asking, "2\n", "\n", "\n", "later\n")
+    assert "line 20" in text, "Enter shows the call that it said it shows"
+    assert "not shown whole: Enter shows 2 [show]" in text
+    assert text.index("line 20") < text.index("[allow 1]")
+    (run,) = Runs(asking).names()
+    assert [path for path, *_ in answered(asking, run)] == ["main/writer#2/write_file#1"]
+
+
+def test_an_answer_to_a_call_that_changed_is_not_kept_and_the_others_are(llmdo: Llmdo, asking: Path) -> None:
+    llmdo("run", "main", "go", "--approvals", "later", cwd=asking)
+    (run,) = Runs(asking).names()
+
+    def tick(person: Person) -> None:
+        with Runs(asking).open(run) as journal:
+            add_answer(
+                journal,
+                waiting(journal)["main/writer#2/write_file#1"],
+                Answers(by="ada").as_kept({"allowed": False}),
+                at_terminal=False,
+            )
+        person.type("all\n")
+
+    text = at_terminal(asking, tick, "\n")
+    assert "not kept: main/writer#2/write_file#1: ada answered it" in text
+    given = {path: (allowed, is_there) for path, allowed, _, is_there in answered(asking, run)}
+    assert given == {
+        "main/writer#1/write_file#1": (True, True),
+        "main/writer#2/write_file#1": (False, False),
+        "main/writer#3/write_file#1": (True, True),
+    }
+
+
+@pytest.mark.long
+def test_what_only_a_terminal_may_allow_is_asked_alone(llmdo: Llmdo, asking: Path) -> None:
+    text = (asking / "models.py").read_text()
+    (asking / "models.py").write_text(text.replace('f"out/{text}.txt"', '"llmdo.toml"'))
+    (asking / "writer.worker").write_text(
+        '---\nname: writer\ntoolsets:\n  filesystem: { write: ["**"] }\n---\nWrite.\n'
+    )
+    llmdo("run", "main", "go", "--approvals", "later", cwd=asking)
+    text = at_terminal(asking, "no\n", "once\n", "stop\n")
+    assert text.count("allow? [no]") == 3
+    assert "like calls" not in text
+    (run,) = Runs(asking).names()
+    assert [allowed for _, allowed, *_ in answered(asking, run)] == [False, True]
+
+
+def test_what_is_no_answer_is_explained_and_the_end_of_input_leaves_all_waiting(
+    llmdo: Llmdo, asking: Path
+) -> None:
+    llmdo("run", "main", "go", "--approvals", "later", cwd=asking)
+    text = at_terminal(asking, "4\n", "yes\n", "no\n", "2-1\n", "?\n", "\x04", columns=100)
+    for typed in ("4", "yes", "no", "2-1"):
+        assert f"`{typed}` is not an answer" in text
+    assert "refuse those that are ticked" in text
+    (run,) = Runs(asking).names()
+    assert answered(asking, run) == []
 
 
 def test_answers_without_a_run_are_for_none(llmdo: Llmdo, asking: Path) -> None:

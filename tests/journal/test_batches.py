@@ -50,13 +50,17 @@ def taken(store: BatchStore) -> Iterator[str]:
 
 
 def test_items_are_there_as_they_were_put_in(batches: Batches) -> None:
-    inputs = [NewItem(key="none", place="x"), NewItem(key="ü\u202e", place="x", input="a\0b\r\nü")]
+    inputs = [
+        NewItem(key="none", place="x"),
+        NewItem(key="ü\u202e", place="x", input="a\0b\r\nü", title="\0ü"),
+    ]
     runs = iter(["r1", "r2"])
     with batches.create(BATCH, inputs, lambda: next(runs)) as store:
         assert store.batch == BATCH
         first, second = store.items()
         assert (first.number, first.key, first.input, first.run) == (1, "none", None, "r1")
         assert (second.number, second.key, second.input, second.run) == (2, "ü\u202e", "a\0b\r\nü", "r2")
+        assert (first.titled, first.title, second.titled, second.title) == (None, "", "\0ü", "\0ü")
         assert (first.state, first.tries, first.retry, first.result) == (
             "queued",
             0,
@@ -213,6 +217,7 @@ def test_a_file_of_an_earlier_llmdo_becomes_one_of_this(tmp_path: Path) -> None:
             "earlier_cost",
             "earlier_unpriced",
             "begun",
+            "title",
         ):
             connection.execute(f"ALTER TABLE item DROP COLUMN {name}")
         connection.execute("ALTER TABLE item RENAME COLUMN retry TO word")

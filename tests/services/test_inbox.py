@@ -16,16 +16,8 @@ from llmdo.journal.questions import GoesOnError, StaleError, waiting
 from llmdo.journal.summary import summary
 from llmdo.journal.tree import tree, walk
 from llmdo.render import inbox as render
-from llmdo.services.inbox import (
-    AT_TERMINAL,
-    NOT_WHOLE,
-    AnswerRequest,
-    GivenAnswer,
-    Inbox,
-    NotWholeError,
-    Pending,
-    answer,
-)
+from llmdo.services.answering import AnswerRequest, GivenAnswer, NotWholeError, answer
+from llmdo.services.inbox import AT_TERMINAL, NOT_WHOLE, Inbox, Pending
 from llmdo.services.run_processes import ResumeProcesses
 from tests.support.asking import asked, files, path_of, workspace
 from tests.support.commands import llmdo

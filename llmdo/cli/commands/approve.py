@@ -8,12 +8,13 @@ import sys
 import time
 from typing import TYPE_CHECKING, Annotated
 
-from llmdo.base.diagnostic import LlmdoError, shown
+from llmdo.base.diagnostic import LlmdoError
 from llmdo.base.request_fields import option
 from llmdo.base.values import replace
 from llmdo.cli import options, requests
 from llmdo.cli.console import FINE, WAITING, put, say
 from llmdo.journal.questions import Answers  # the annotations are read
+from llmdo.services import answering
 from llmdo.services import inbox as service
 
 if TYPE_CHECKING:
@@ -38,52 +39,64 @@ def inbox(
 
 
 def approve(
-    request: service.ApproveRequest,
+    request: answering.ApproveRequest,
     given: Answers,
     answers: Annotated[
         str | None, option("Answers as JSON, or - for standard input.", metavar="FILE")
     ] = None,
     format: Annotated[options.PlainForm, option("How the questions are printed.")] = "text",  # noqa: A002
 ) -> int:
-    """Show what a run asks, or all runs, and answer it: at a terminal one by one, of one run also by --yes and --no."""
+    """Show what a run asks, or all do, and answer it: at a terminal like calls at once, of a run by --yes and --no."""
     if not request.run:
         return _approve_all(request, is_given=bool(answers) or given != Answers(), form=format)
     if answers:
-        given = replace(given, records=service.read_answers(answers))
+        given = replace(given, records=answering.read_answers(answers))
     as_json = format == "json"
-    outcome = service.approve(replace(request, answers=given), None if as_json else _asker())
+    ask = _askers().alone if not as_json and _is_at_terminal() else None
+    outcome = answering.approve(replace(request, answers=given), ask)
     return _report(outcome, as_json=as_json)
 
 
-def _approve_all(request: service.ApproveRequest, *, is_given: bool, form: options.PlainForm) -> int:
-    """Asks about each run in turn, that of the oldest question first; without a terminal, shows what waits."""
+def _approve_all(request: answering.ApproveRequest, *, is_given: bool, form: options.PlainForm) -> int:
+    """Asks about all that waits; without a terminal, shows it."""
     if is_given:
         raise LlmdoError(
             "answers are for the questions of one run", hint="name the run: `llmdo inbox` lists what waits"
         )
     listed = service.InboxRequest(root=request.root, environ=request.environ)
-    ask = None if form == "json" else _asker()
-    if ask is None:
-        return inbox(listed, form)
-    pending = service.Inbox(root=request.root, environ=request.environ).pending(say)
-    for run in dict.fromkeys(each.run for each in pending):
-        say(f"run {run.run}: {shown(run.title or run.entry)}")
-        _report(service.approve(replace(request, run=run.run), ask), as_json=False)
+    if form != "json" and _is_at_terminal():
+        for outcome in answering.approve_all(request, _askers(), say):
+            if not outcome.has_more:
+                say(_over(outcome.run, is_handed=outcome.goes_on == "workers"))
     return inbox(listed, form)
 
 
-def _asker() -> service.Asker | None:
-    """Who asks the person at the terminal, if there is one."""
-    if not (sys.stdin.isatty() and sys.stderr.isatty()):
-        return None
+def _is_at_terminal() -> bool:
+    return sys.stdin.isatty() and sys.stderr.isatty()
+
+
+def _askers() -> answering.TerminalAskers:
+    """Who asks the person at the terminal."""
     from llmdo.runtime.approvals.postponed import question_in
+    from llmdo.runtime.approvals.screen import Screen
     from llmdo.runtime.approvals.terminal import AskOnTerminal
+    from llmdo.runtime.approvals.together import AskTogether
 
     terminal = AskOnTerminal(sys.stdin, sys.stderr, os.environ)
-    return lambda question: asyncio.run(terminal.ask(question_in(question.path, question.record)))
+    return answering.TerminalAskers(
+        alone=lambda question: asyncio.run(terminal.ask(question_in(question.path, question.record))),
+        together=AskTogether(Screen(sys.stdin, sys.stderr, os.environ)).ask,
+    )
 
 
-def _report(outcome: service.ApproveOutcome, *, as_json: bool) -> int:
+def _over(run: str, *, is_handed: bool) -> str:
+    """The sentence on a run in which nothing waits any more."""
+    if is_handed:
+        return "nothing waits any more: a worker of the fleet goes on"
+    return f"nothing waits any more: `llmdo resume {run}`"
+
+
+def _report(outcome: answering.ApproveOutcome, *, as_json: bool) -> int:
     """Prints the waiting questions; the exit code says whether there are any."""
     from llmdo.render import inbox as render
 
@@ -97,10 +110,8 @@ def _report(outcome: service.ApproveOutcome, *, as_json: bool) -> int:
     if outcome.goes_on:
         subject = "its questions" if outcome.questions else "what it may ask"
         say(f"run {outcome.run} goes on: {subject} can be answered once it has stopped")
-    elif outcome.is_handed:
-        say("nothing waits any more: a worker of the fleet goes on")
     elif not outcome.questions:
-        say(f"nothing waits any more: `llmdo resume {outcome.run}`")
+        say(_over(outcome.run, is_handed=outcome.is_handed))
     return WAITING if outcome.questions else FINE
 
 

@@ -15,7 +15,7 @@ from llmdo.base import digest
 from llmdo.base.diagnostic import LlmdoError
 from llmdo.base.request_fields import argument, option
 from llmdo.base.values import in_json, utc_milliseconds
-from llmdo.features.batch.inputs import InputChoice, items_of, require_distinct
+from llmdo.features.batch.inputs import InputChoice, items_of, require_distinct, titled
 from llmdo.features.batch.queueing import Unsure, cancel_all, queue_again, take_up
 from llmdo.features.batch.scheduling import BatchBounds, Draining, work_off
 from llmdo.features.batch.unsettled import REBIND, UNBOUND
@@ -218,7 +218,8 @@ def put_in(request: BatchRequest, host: PuttingHost) -> tuple[PreparedRun, Batch
     entry = graph.entries[prepared.entry]
     require_consent(prepared, references, host.consent, is_fleet=bool(request.settings.get("fleet")))
     prepared.folders.require()
-    records = require_distinct(_given(request.inputs, attaches=_takes_files(graph, entry)))
+    given = _given(request.inputs, attaches=_takes_files(graph, entry))
+    records = require_distinct(titled(given, entry.title))
     items = _placed(records, prepared.folders.root, entry.input, working.environ)
     bound = lock_of(graph, prepared.entry, references)
     batch = Batch(request.id or new_run(), prepared.entry, bound, time.time(), settings)
@@ -406,7 +407,7 @@ def _placed(
                 f"{item.place}: the entry needs an input beside its file",
                 hint="`--input TEMPLATE` gives one, such as --input 'Read {name}.'",
             )
-        if variable := known.variable_in(f"{item.key} {item.input}"):
+        if variable := known.variable_in(f"{item.key} {item.input} {item.title or ''}"):
             raise LlmdoError(
                 f"{item.place}: the input holds the value of `{variable}`, and a batch keeps its inputs",
                 hint="let a tool read it from the environment",

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, TextIO
 
 from llmdo.base.diagnostic import LlmdoError, did_you_mean
 from llmdo.base.request_fields import option
-from llmdo.base.values import dataclass, field
+from llmdo.base.values import dataclass, field, replace
 from llmdo.journal.items import NewItem
+from llmdo.journal.title import fields_of, filled_title
 from llmdo.syntax.globs import is_pattern
 from llmdo.toolsets.media import text_of
 
@@ -87,6 +88,16 @@ def items_of(choice: InputChoice, stdin: TextIO) -> Iterator[NewItem]:
         yield from (_of_file(file, choice) for file in _files(choice.inputs))
 
 
+def titled(items: Iterable[NewItem], template: str | None) -> Iterator[NewItem]:
+    """The items with the titles that `template` makes of the fields of their inputs, else of their own."""
+    for item in items:
+        if template is None or item.title is not None:
+            yield item
+            continue
+        fields = {**item.fields, **fields_of(item.input or "")}
+        yield replace(item, title=filled_title(template, fields))
+
+
 def require_distinct(items: Iterable[NewItem]) -> Iterator[NewItem]:
     """The items as they come.
 
@@ -116,7 +127,7 @@ def require_distinct(items: Iterable[NewItem]) -> Iterator[NewItem]:
 
 def _require_unicode(item: NewItem) -> None:
     try:
-        f"{item.key}{item.input}".encode()
+        f"{item.key}{item.input}{item.title}".encode()
     except UnicodeEncodeError as error:
         raise LlmdoError(f"{item.place}: half of a surrogate pair is not a character") from error
 
@@ -167,7 +178,10 @@ def _of_records(records: Iterable[tuple[int, Json]], choice: InputChoice, name: 
     for number, record in records:
         place = f"{name}:{number}"
         yield NewItem(
-            key=_key(record, choice.key, number, place), place=place, input=_text(record, choice, place)
+            key=_key(record, choice.key, number, place),
+            place=place,
+            input=_text(record, choice, place),
+            fields=record if isinstance(record, dict) else {},
         )
 
 
@@ -257,4 +271,4 @@ def _of_file(path: str, choice: InputChoice) -> NewItem:
     else:
         written = text
     files = ((path, content),) if choice.attaches else ()
-    return NewItem(key=_as_key(path, path), place=path, input=written, files=files)
+    return NewItem(key=_as_key(path, path), place=path, input=written, files=files, fields=fields)

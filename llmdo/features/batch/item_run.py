@@ -30,6 +30,7 @@ from llmdo.journal.location import ElsewhereError
 from llmdo.journal.naming import later_run
 from llmdo.journal.opening import runs_of
 from llmdo.journal.questions import waiting
+from llmdo.journal.run_item import RunItem
 from llmdo.journal.summary import ending, failed
 from llmdo.journal.unsettled import probing, unsettled
 from llmdo.runtime import RefuseSome
@@ -151,6 +152,8 @@ class BatchBasis:
     """The parts that may have changed since resumed runs began."""
     refused: Mapping[str, ItemRefusal] = field(default_factory=dict)
     """Refusals by the key of their item."""
+    evaluation: Mapping[str, str] = field(default_factory=dict)
+    """The fields of `RunItem` that an evaluation gives all items."""
 
 
 @contextmanager
@@ -181,6 +184,7 @@ def basis_of(
             is_bound=is_bound,
             is_fleet=is_fleet,
             refused=refused,
+            evaluation=settings.get("evaluation", {}),
         )
 
 
@@ -423,6 +427,7 @@ def _of_item(plan: RunPlan, basis: BatchBasis, item: BatchItem) -> RunPlan:
         answering = refusal.before(answering)
     models = plan.options.models
     return plan.saying(
+        item=RunItem(batch=basis.store.id, key=item.key, title=item.titled, **basis.evaluation),
         models=replace(models, source="fleet") if basis.is_fleet else models,
         untrusted_input=True,
         attachments=attached,

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from llmdo.base.colour import PAPER
 from llmdo.base.diagnostic import shown
 from llmdo.base.jsonable import document
+from llmdo.base.visible import visible
 from llmdo.features.batch.rows import row
 from llmdo.journal.items import STATES
 from llmdo.render.amounts import counted, money
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from llmdo.journal.items import BatchItem, BatchUsage, Result, State
 
 LONGEST = 100  # characters of what is quoted in a line
+STATE = 8  # the column of an item's state, below which its title stands
 
 SHADES: dict[str, Shade] = {
     "completed": "good",
@@ -116,13 +118,20 @@ def shown_items(outcome: BatchOutcome, items: Iterable[BatchItem], screen: Scree
         lines.append(
             f"{item.number:>6}  {state}  {shown(item.key)}  {item.run}{tries}  {_quoted(text)}".rstrip()
         )
+        if item.title:
+            lines.append(f"{'':{STATE}}{shown(item.title)}")
     return "".join(f"{line}\n" for line in lines)
 
 
 def as_json(outcome: BatchOutcome, items: Iterable[BatchItem] | None = None) -> str:
     """The document `llmdo.batch/1`, with `items` if given."""
     shown = () if items is None else items
-    rows = {"rows": [{**row(item, item.result), "hint": item.result.hint} for item in shown]}
+    rows = {
+        "rows": [
+            {**row(item, item.result), "title": visible(item.title, prose=True), "hint": item.result.hint}
+            for item in shown
+        ]
+    }
     return document("llmdo.batch/1", outcome, {} if items is None else rows)
 
 

@@ -143,7 +143,7 @@ class BatchView {
       item.tries ? h("a", { class: "mono", href: href("run", item.run) }, item.shown) : h("span", { class: "mono" }, item.shown),
       h("span", { class: ["status", toneOf(item.state)] }, wordOf(item.state)),
       h("span", { class: "number" }, item.tries > 1 ? `try ${item.tries}` : ""),
-      h("span", { class: "call-text" }, item.text),
+      h("span", { class: "call-text" }, item.title && [h("span", { class: "dim" }, item.title), " "], item.text),
       h("span", { class: "number" }, money(item.cost_usd)),
     );
   }

@@ -46,6 +46,7 @@ def _item(item: BatchItem) -> dict[str, Json]:
         "number": item.number,
         "key": item.key,
         "shown": visible(item.key),
+        "title": visible(item.title, prose=True),
         "run": item.run,
         "state": item.state,
         "tries": item.tries,

@@ -281,6 +281,7 @@ def _worked(
             locked=working.locked,
             debug=working.debug,
             environ=working.environ,
+            evaluation=evaluated.id,
             judging={judge: judging_entry(project.graph, judge) or judge for judge in judges_of(suite)},
             prepared=_prepared(planned, suite, project, working, stack, host),
         )

@@ -105,8 +105,9 @@ def _trial_of(data: Mapping[str, Any]) -> Trial:
         )
         for each in data["judgements"]
     )
-    names = {each.name for each in fields(Trial)} - {"judgements"}
-    return Trial(judgements=judgements, **{name: data[name] for name in names})
+    names = {each.name for each in fields(Trial)} - {"judgements", "title"}
+    title = str(data.get("title", ""))  # which earlier ones lack
+    return Trial(judgements=judgements, title=title, **{name: data[name] for name in names})
 
 
 PLACE = (".llmdo", "evals")

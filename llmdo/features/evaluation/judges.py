@@ -90,6 +90,7 @@ def items_for(worker: str, suite: Suite, trials: Iterable[Trial]) -> tuple[NewIt
             key=f"{trial.run}#{number}",
             place=f"the case `{trial.case}`",
             input=_question_text(question, cases[trial.case], trial),
+            title=f"{trial.case}#{trial.number}: {question.text}",
         )
         for trial in trials
         if trial.state == "completed"

@@ -51,6 +51,8 @@ class Trial:
     run: str
     """The id of the run."""
     state: State
+    title: str = ""
+    """The title of the run."""
     output: Json = None
     error: str | None = None
     judgements: tuple[Judgement, ...] = ()
@@ -98,6 +100,10 @@ class Variant:
     judges: Mapping[str, str] = field(default_factory=dict)
     """Judge to the id of the batch of its runs."""
     trials: tuple[Trial, ...] = field(default=(), metadata=in_json(part=IN_FULL))
+
+    def title(self, case: str) -> str:
+        """The title of the runs of a case; empty if its input has no words."""
+        return next((trial.title for trial in self.trials if trial.case == case), "")
 
     def of(self, case: str) -> tuple[Trial, ...]:
         """The trials of a case that count."""

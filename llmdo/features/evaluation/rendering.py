@@ -64,9 +64,14 @@ def _table(evaluated: Evaluated, screen: Screen) -> Iterator[str]:
         for variant, width in columns:
             text, shade = cell(variant, case, evaluated.repeat)
             cells.append("  " + " " * (width - len(text)) + screen.paint(shade, text))
-        yield f"{shown(case):<{widest}}{''.join(cells)}"
+        yield f"{shown(case):<{widest}}{''.join(cells)}  {excerpt(case_title(evaluated, case), LONGEST)}".rstrip()
     for name, of in totals(evaluated):
         yield f"{name:<{widest}}" + "".join(f"  {of(variant):>{width}}" for variant, width in columns)
+
+
+def case_title(evaluated: Evaluated, case: str) -> str:
+    """The title of the runs of a case, which is that of the first variant's."""
+    return evaluated.variants[0].title(case)
 
 
 def cell(variant: Variant, case: str, repeat: int) -> tuple[str, Shade]:
@@ -213,6 +218,7 @@ COLUMNS = (
     "variant",
     "case",
     "number",
+    "title",
     "run",
     "state",
     "passed",
@@ -256,6 +262,7 @@ def rows(evaluated: Evaluated) -> Iterator[dict[str, Json]]:
                 "variant": variant.label,
                 "case": trial.case,
                 "number": trial.number,
+                "title": trial.title,
                 "run": trial.run or None,
                 "state": trial.state,
                 "passed": trial.passed if trial.is_judged else None,
@@ -342,7 +349,8 @@ def as_markdown(evaluated: Evaluated) -> str:
     lines += [f"| case | {' | '.join(labels)} |", f"| --- |{' --- |' * len(labels)}"]
     for case in evaluated.cases:
         cells = (cell(variant, case, evaluated.repeat)[0] for variant in evaluated.variants)
-        lines.append(f"| {escaped(case)} | {' | '.join(cells)} |")
+        name = ": ".join(filter(None, [case, case_title(evaluated, case)]))
+        lines.append(f"| {escaped(name)} | {' | '.join(cells)} |")
     for name, of in totals(evaluated):
         lines.append(f"| {name} | {' | '.join(escaped(of(variant)) for variant in evaluated.variants)} |")
     lines += _listed(with_code(line) for line in verdicts(evaluated))
@@ -387,7 +395,9 @@ def _rows(evaluated: Evaluated) -> str:
             text, shade = cell(variant, case, evaluated.repeat)
             runs = " ".join(trial.run for trial in variant.trials if trial.case == case)
             cells.append(f'<td class="{shade}" title="{_text(runs)}">{_text(text)}</td>')
-        rows.append(f"<tr><th>{_text(case)}</th>{''.join(cells)}</tr>\n")
+        rows.append(
+            f"<tr><th>{_text(case)}<br><small>{_text(case_title(evaluated, case))}</small></th>{''.join(cells)}</tr>\n"
+        )
     for name, of in totals(evaluated):
         cells = [f"<td>{_text(of(variant))}</td>" for variant in evaluated.variants]
         rows.append(f"<tr><th>{name}</th>{''.join(cells)}</tr>\n")

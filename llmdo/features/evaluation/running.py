@@ -41,6 +41,8 @@ class Conditions:
     locked: bool
     debug: bool
     environ: Mapping[str, str]
+    evaluation: str
+    """Its id."""
     judging: Mapping[str, str] = field(default_factory=dict)
     """The entry of each judge."""
     prepared: Mapping[str, PreparedRun] = field(default_factory=dict)
@@ -116,6 +118,7 @@ def run_all(planned: tuple[Variant, ...], suite: Suite, repeat: int, how: Condit
                 models=variant.models,
                 id=variant.batch,
                 prepared=how.prepared.get(variant.label),
+                settings={"evaluation": {"eval": suite.name, "evaluation": how.evaluation}},
                 working=replace(_working(how, spending), refused=refused),
             )
             spending.add(_worked_off(request, how, host))
@@ -145,6 +148,7 @@ def _judged(
                 start=_entry(how.judging[worker], how),
                 inputs=items,
                 models=variant.models if variant.recording else (),
+                settings={"evaluation": {"eval": suite.name, "evaluation": how.evaluation, "judge": worker}},
                 id=batch,
                 working=_working(how, spending),
             )
@@ -203,7 +207,7 @@ def _trials(
     runs = runs_of(root)
     trials, facts = [], {}
     for item in batches.show(root, variant.batch)[1]:
-        trial = _trial(item.key, item.run, item.state)
+        trial = replace(_trial(item.key, item.run, item.state), title=item.title)
         if trial.is_judged:
             facts[item.run] = _facts(runs, item.run)
             trial = _over(trial, item, facts[item.run])

@@ -121,7 +121,7 @@ function report(data, only, toggle) {
         h(
           "tbody",
           {},
-          cases.map((each) => h("tr", {}, h("th", { scope: "row" }, h("span", { class: "mono strong" }, each.name), several && each.differs && h("span", { class: "badge differs" }, "differs")), each.cells.map((cell) => tableCell(cell, data.repeat)))),
+          cases.map((each) => h("tr", {}, h("th", { scope: "row" }, h("span", { class: "mono strong" }, each.name), each.title && h("span", { class: "below" }, each.title), several && each.differs && h("span", { class: "badge differs" }, "differs")), each.cells.map((cell) => tableCell(cell, data.repeat)))),
           data.totals.map(totals),
         ),
       ),

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from llmdo.features.evaluation import commands as service
 from llmdo.features.evaluation.gate import EvalGate
-from llmdo.features.evaluation.rendering import cell, passed, reasons, totals, verdicts
+from llmdo.features.evaluation.rendering import case_title, cell, passed, reasons, totals, verdicts
 from llmdo.features.page.endpoints import Endpoint, Inquiry
 
 if TYPE_CHECKING:
@@ -34,6 +34,7 @@ def about(subject: Subject, inquiry: Inquiry) -> object:
         "cases": [
             {
                 "name": case,
+                "title": case_title(evaluated, case),
                 "differs": bool(evaluated.differing(case)),
                 "cells": [_cell(variant, case, evaluated.repeat) for variant in evaluated.variants],
             }

@@ -129,7 +129,7 @@ class _WorkflowReader:
                         yield text.document
                 elif not is_optional:
                     at = Place(importing, ("imports", number)).location
-                    where = "comes from another repository" if "@" in path else "is not among these files"
+                    where = "is fetched from GitHub" if "@" in path else "is not among these files"
                     message = f"`{excerpt(str(name))}` {where}, so nothing is known of what it adds"
                     self.files.problems.append(finding("LDO250", at, message))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from llmdo.graph.start import fewer, more
+from llmdo.graph.start import OUTSIDERS, fewer, more
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -25,10 +25,13 @@ _CHOSEN = re.compile(
 )
 """Properties of which one value is given to few; that something has another one, a stranger brings about."""
 _RIGHTS = re.compile(
-    r"\.fork\b|head\.repo|head_repository|\.permission|workflow_run\.(?:event|pull_requests)\b"
-    r"|pull_request\.merged(?:_at|_by)?\b"
+    r"\.fork\b|head\.repo|head_repository|\.permission|pull_request\.merged(?:_at|_by)?\b"
+    r"|(?<!!)github\.event\.workflow_run\.pull_requests\b"
+    r"|workflow_run\.event\s*(?:!=\s*'pull_request'|==\s*'(?:merge_group|push|release|schedule|workflow_dispatch)')"
 )
-"""Properties that tell members from strangers."""
+"""Properties that tell members from strangers. The run of a fork's pull request names no pull requests."""
+_PERSON_OF_A_RUN = re.compile(r"\bgithub\.(?:triggering_)?actor\b|\.(?:login|permission)\b")
+"""Whoever started a run again need not have written what it is about."""
 _ASSOCIATION = re.compile(r"author_association")
 _WORD = re.compile(
     r"\b(?:OWNER|MEMBER|COLLABORATOR|CONTRIBUTOR|FIRST_TIME_CONTRIBUTOR|FIRST_TIMER|MANNEQUIN|NONE)\b"
@@ -47,7 +50,7 @@ _UNKNOWN = re.compile(r"\b(?:needs|steps|inputs|vars|env|secrets)\.")
 """Values known only at run time; a condition on them may check identity."""
 _ACTION = re.compile(r"github\.event\.action\s*==\s*'(?:labeled|assigned)'")
 _OF_FORKS = re.compile(
-    r"[\w.]*head\.repo\.full_name\s*!=\s*github\.repository|[\w.]*\.fork(?:\s*==\s*true|\s*!=\s*false)?"
+    r"[\w.]*head(?:\.repo|_repository)\.full_name\s*!=\s*github\.repository|[\w.]*\.fork(?:\s*==\s*true|\s*!=\s*false)?"
 )
 """Conditions that only the forks of strangers fulfil."""
 
@@ -55,6 +58,12 @@ _OF_FORKS = re.compile(
 def narrowed(condition: str, starters: Starters) -> Starters:
     """The events that a condition can let pass, with the people who may cause them then."""
     return _of(_plain(condition), starters)
+
+
+def is_about_own_commits(condition: str, event: str) -> bool:
+    """Whether a condition lets an event about a run pass only where that was of a commit of this repository."""
+    about_code = _PERSON_OF_A_RUN.sub("", _plain(condition))
+    return _of(about_code, {event: "anyone"}).get(event) not in OUTSIDERS
 
 
 def guarded(starters: Starters, by: Starter) -> Starters:

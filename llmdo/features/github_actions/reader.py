@@ -269,6 +269,6 @@ def _problems(site: Site, tree: Tree) -> Iterator[Diagnostic]:
         yield finding("LDO151", permission.at.location, message, hint="what it forbids is then allowed")
     if program == OTHER:
         name = excerpt(site.run.words[0], MAX_NAME)
-        where = "is not among these files" if name.startswith("./") else "comes from another repository"
+        where = "is not among these files" if name.startswith("./") else "is fetched from GitHub"
         message = f"`{name}` {where}, so what its agent can do is not known"
         yield finding("LDO250", site.place("uses").location, message)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from llmdo.base.parts import items, table, text, texts
 from llmdo.base.values import dataclass, replace
-from llmdo.features.github_actions.conditions import guarded, narrowed
+from llmdo.features.github_actions.conditions import guarded, is_about_own_commits, narrowed
 from llmdo.foreign.lines import WRITTEN_BY_STRANGERS
 from llmdo.foreign.scripts import commands
 from llmdo.graph.start import Start, fewer
@@ -72,7 +72,12 @@ class Trigger:
     def narrowed(self, condition: object) -> Trigger:
         """The trigger behind an `if`."""
         words = written(condition) if isinstance(condition, str | bool) else ""
-        return replace(self, starters=narrowed(words, self.starters))
+        is_own = AFTER_A_RUN in self.starters and is_about_own_commits(words, AFTER_A_RUN)
+        return replace(
+            self,
+            starters=narrowed(words, self.starters),
+            by_members=self.by_members | {AFTER_A_RUN} if is_own else self.by_members,
+        )
 
     def guarded(self, by: Starter) -> Trigger:
         """The trigger behind a check that only these people pass."""

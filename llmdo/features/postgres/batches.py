@@ -37,8 +37,8 @@ _PUTTING_IN = "SELECT pg_advisory_xact_lock(1819045224, hashtext(%s))"
 """One process at a time creates a batch, or checks that it is there."""
 _KEEP = "INSERT INTO llmdo.file VALUES (%s, %s, %s) ON CONFLICT DO NOTHING"
 _PUT_IN = """
-INSERT INTO llmdo.item (batch, number, key, input, files, run)
-SELECT %s, a.* FROM unnest(%s::bigint[], %s::text[], %s::bytea[], %s::text[], %s::text[]) AS a
+INSERT INTO llmdo.item (batch, number, key, input, files, run, title)
+SELECT %s, a.* FROM unnest(%s::bigint[], %s::text[], %s::bytea[], %s::text[], %s::text[], %s::bytea[]) AS a
 """
 
 
@@ -110,9 +110,8 @@ class StoredBatches(Batches):
 
             rows = new_rows(items, keep, new_run)
             while some := [*islice(rows, AT_ONCE)]:
-                numbers, keys, texts, files, runs = map(list, zip(*some, strict=True))
-                inputs = [None if text is None else text.encode() for text in texts]
-                execute(_PUT_IN, batch.id, numbers, keys, inputs, files, runs)
+                numbers, keys, texts, files, runs, titles = map(list, zip(*some, strict=True))
+                execute(_PUT_IN, batch.id, numbers, keys, _bytes(texts), files, runs, _bytes(titles))
 
     def _is_in(self, batch: str) -> bool:
         """Whether that batch is there, once nobody is creating it."""
@@ -142,6 +141,11 @@ class StoredBatches(Batches):
         if not self.database.rows("SELECT 1 FROM llmdo.batch WHERE batch = %s", batch):
             raise LlmdoError(f"the store {self.database.name} has no batch `{batch}`")
         return StoredBatch(self, batch)
+
+
+def _bytes(texts: Iterable[str | None]) -> list[bytes | None]:
+    """Texts for columns that take any character."""
+    return [None if text is None else text.encode() for text in texts]
 
 
 class StoredBatch(BatchStore):

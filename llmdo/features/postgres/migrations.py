@@ -94,7 +94,9 @@ CREATE INDEX share_conversation ON llmdo.share (conversation);
 """
 """The limits reserved by each run of a conversation, and the use of one that can never be resumed."""
 
-MIGRATIONS = (_FIRST, _PACE, _BATCHES, _WORKERS, _BEGUN, _RESTORED, _DELAYED, _ONE_LOG, _SHARES)
+_TITLES = "ALTER TABLE llmdo.item ADD COLUMN title bytea;"
+
+MIGRATIONS = (_FIRST, _PACE, _BATCHES, _WORKERS, _BEGUN, _RESTORED, _DELAYED, _ONE_LOG, _SHARES, _TITLES)
 
 _NEWEST = "SELECT coalesce(max(number), 0) FROM llmdo.migration"
 _IS_LAID_OUT = "SELECT to_regclass('llmdo.migration') IS NOT NULL"

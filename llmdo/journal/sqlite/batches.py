@@ -32,9 +32,10 @@ _LEFT_OUT = re.compile(r"llmdo\.|, behind = .*| FOR UPDATE SKIP LOCKED")
 """The parts of a statement that a file lacks: it holds one batch, never put back, and is locked as a whole."""
 
 APPLICATION = 0x6C6C6D62  # "llmb", which tells the file of a batch from any other SQLite file
-VERSION = 3
+VERSION = 4
 """The version of the layout. Earlier files are migrated, later ones refused.
 
+4: `title`.
 3: `begun`: whether the run of an item may have begun.
 2: `retry` in place of `word`, its value `resume` in place of `go-on`, `attempt`, and the usage in columns.
 """
@@ -49,14 +50,14 @@ _TABLES = (
         requests INTEGER NOT NULL, cost TEXT, result TEXT NOT NULL, attempt INTEGER NOT NULL DEFAULT 0,
         tokens INTEGER, earlier_requests INTEGER NOT NULL DEFAULT 0, earlier_tokens INTEGER,
         earlier_cost REAL NOT NULL DEFAULT 0,
-        earlier_unpriced INTEGER NOT NULL DEFAULT 0, begun INTEGER NOT NULL DEFAULT 0
+        earlier_unpriced INTEGER NOT NULL DEFAULT 0, begun INTEGER NOT NULL DEFAULT 0, title TEXT
     )""",
     "CREATE INDEX item_state ON item (state, number)",
 )
 
 _PUT_IN = """
-INSERT INTO item (number, key, input, files, run, state, tries, retry, requests, result)
-VALUES (?, ?, ?, ?, ?, 'queued', 0, '', 0, '{}')
+INSERT INTO item (number, key, input, files, run, title, state, tries, retry, requests, result)
+VALUES (?, ?, ?, ?, ?, ?, 'queued', 0, '', 0, '{}')
 """
 
 _TO_SECOND = (
@@ -75,7 +76,8 @@ _TO_THIRD = (
     "ALTER TABLE item ADD COLUMN begun INTEGER NOT NULL DEFAULT 0",
     "UPDATE item SET begun = tries > 0",  # nobody knows of which of them that is so
 )
-_STEPS = (_TO_SECOND, _TO_THIRD)
+_TO_FOURTH = ("ALTER TABLE item ADD COLUMN title TEXT",)
+_STEPS = (_TO_SECOND, _TO_THIRD, _TO_FOURTH)
 """The migrations from each version to the next, from version 1."""
 
 

@@ -62,9 +62,9 @@ def describe(question: Question, columns: int, *, folded: bool = True) -> Iterat
         [visible(question.path)],
         [f"{visible(question.tool)} of {visible(question.toolset)}"],
         _arguments(question, room, folded=folded and not runs),
-        _several(raised, folded=folded),
-        _several([visible(reason) for reason in question.reasons], folded=folded),
-        _several([shown(advice) for advice in question.advice], folded=folded),
+        some_of(raised, folded=folded),
+        some_of([visible(reason) for reason in question.reasons], folded=folded),
+        some_of([shown(advice) for advice in question.advice], folded=folded),
     )
     yield HEADING
     for title, lines in zip(TITLES, sections, strict=True):
@@ -73,12 +73,13 @@ def describe(question: Question, columns: int, *, folded: bool = True) -> Iterat
             yield f"  {title}"
         for line in lines:
             kind = LeftOut if isinstance(line, LeftOut) else str
-            for row in _indented(line, room):
+            for row in indented(line, room):
                 yield kind(before + row)
                 before = margin
 
 
-def _several(lines: Sequence[str], *, folded: bool) -> Iterator[str]:
+def some_of(lines: Sequence[str], *, folded: bool) -> Iterator[str]:
+    """The lines; if `folded`, of very many the first and the last."""
     missing = len(lines) - FIRST_ITEMS - LAST_ITEMS
     if not folded or missing <= 0:
         yield from lines
@@ -92,17 +93,18 @@ def _arguments(question: Question, room: int, *, folded: bool) -> Iterator[str]:
     pairs = [*question.arguments.items()]
     missing = pairs[FIRST_ITEMS:-LAST_ITEMS] if folded else []
     for name, value in pairs[:FIRST_ITEMS] if missing else pairs:
-        yield from _argument(name, value, room, folded=folded)
+        yield from drawn_argument(name, value, room, folded=folded)
     if missing:
         yield LeftOut(f"... {len(missing):,} more arguments; `show` shows them")
         yield f"sha256 {_digest(_as_json(dict(missing)))}"
         for name, value in pairs[-LAST_ITEMS:]:
-            yield from _argument(name, value, room, folded=folded)
+            yield from drawn_argument(name, value, room, folded=folded)
     if not pairs:
         yield "none"
 
 
-def _argument(name: str, value: object, room: int, *, folded: bool) -> Iterator[str]:
+def drawn_argument(name: str, value: object, room: int, *, folded: bool) -> Iterator[str]:
+    """The lines of an argument; one in place of those that are left out of a long one, if `folded`."""
     # A tool may take any name at all: one must not read as a name with its value.
     named = name if name.isascii() and name.isidentifier() else json.dumps(name)
     if isinstance(value, str):
@@ -211,7 +213,7 @@ def rows(line: str, room: int) -> Iterator[str]:
     yield piece
 
 
-def _indented(line: str, room: int) -> Iterator[str]:
+def indented(line: str, room: int) -> Iterator[str]:
     """`line` in rows, all but the first indented, so that none passes for the beginning of a line."""
     first = next(rows(line, room))
     yield first

@@ -4,23 +4,20 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
 import shlex
 import subprocess
 import threading
-from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, TextIO
 
 from pydantic_core import to_jsonable_python
 
-from llmdo.base.colour import has_colour, painted, plain
 from llmdo.base.diagnostic import excerpt
-from llmdo.base.typed import drop_typed_ahead, read_line
 from llmdo.base.visible import visible
-from llmdo.runtime.approvals.approver import BEFORE, Answer, GoneError, RejectAll
-from llmdo.runtime.approvals.drawing import HEADING, MARGIN, NARROWEST, WIDE, LeftOut, describe, rows
+from llmdo.runtime.approvals.approver import BEFORE, Answer, RejectAll
+from llmdo.runtime.approvals.drawing import MARGIN, NARROWEST, WIDE, LeftOut, describe, rows
+from llmdo.runtime.approvals.screen import Screen
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -112,10 +109,6 @@ def _status(child: subprocess.Popen[bytes]) -> int | None:
 
 
 PERSON = "a person at the terminal"
-USUAL_COLUMNS = 80  # where a terminal does not know
-
-_GONE = "the terminal was closed while a question waited there"
-
 _WORDS = {
     "once": "allow this call",
     "always": "allow this very call until the run ends",
@@ -138,10 +131,8 @@ class AskOnTerminal:
 
     def __init__(self, source: TextIO, screen: TextIO, environ: Mapping[str, str] | None = None) -> None:
         """`environ` permits colour, and names the editor for changed arguments; without one they are typed in."""
-        self._source = source
-        self._screen = screen
+        self._screen = Screen(source, screen, environ)
         self._editor = editor_of(environ or {})
-        self._paint = painted if has_colour(screen, environ or {"NO_COLOR": "1"}) else plain
         self._one_at_a_time = asyncio.Lock()
         self._allowed: set[str] = set()
         """The keys of calls allowed until the run ends."""
@@ -164,13 +155,9 @@ class AskOnTerminal:
     def _converse(self, question: Question, cancelled: threading.Event) -> Answer:
         is_whole = self._show(question, folded=True)
         while True:
-            if self._columns() < NARROWEST:
+            if self._screen.columns < NARROWEST:
                 return _no(f"the terminal has fewer than {NARROWEST} columns, too few to show the call")
-            # Before every line: of several that were pasted at once, none but the first was an answer to this.
-            with _present():
-                drop_typed_ahead(self._source)
-            self._say("allow? [no] ")
-            line = self._read_line(cancelled)
+            line = self._screen.answer("allow? [no] ", cancelled.is_set)
             if not line.endswith("\n"):
                 return _no("the input ended")
             word, _, rest = line.strip().partition(" ")
@@ -182,7 +169,7 @@ class AskOnTerminal:
                 case "once" | "always", "" if word in _words(question):
                     if is_whole:
                         return self._allow(question, lasts=word == "always")
-                    self._say("parts of this call are left out: type show first\n")
+                    self._screen.say("parts of this call are left out: type show first\n")
                 case "stop", "":
                     return Answer(allowed=False, by=PERSON, reason="the run was ended", stops=True)
                 case "show", "":
@@ -195,26 +182,17 @@ class AskOnTerminal:
 
     def _show(self, question: Question, *, folded: bool) -> bool:
         """Puts the question on the screen; returns whether all of it is there."""
-        columns = self._columns()
+        columns, paint = self._screen.columns, self._screen.paint
         drawn = list(describe(question, columns, folded=folded))
-        self._say("".join(f"{self._painted(row)}\n" for row in drawn))
-        hint = self._paint("dim", "   ? explains") if columns >= WIDE else ""
-        self._say(f"{self._paint('strong', ' '.join(_words(question)))}{hint}\n")
+        self._screen.draw(drawn)
+        hint = paint("dim", "   ? explains") if columns >= WIDE else ""
+        self._screen.say(f"{paint('strong', ' '.join(_words(question)))}{hint}\n")
         return not any(isinstance(row, LeftOut) for row in drawn)
 
     def _explain(self, question: Question, typed: str) -> None:
         if typed != "?":
-            self._say(f"`{excerpt(typed)}` is not an answer; type one of these words:\n")
-        self._say("".join(f"  {word:<6}  {_WORDS[word]}\n" for word in _words(question)))
-
-    def _painted(self, row: str) -> str:
-        """A row of a question in colour: our own words left of the margin step back."""
-        if row == HEADING:
-            return self._paint("asks", row)
-        title, bar, content = row.partition("| ")
-        return self._paint("gutter", title + bar) + (
-            self._paint("asks", content) if isinstance(row, LeftOut) else content
-        )
+            self._screen.say(f"`{excerpt(typed)}` is not an answer; type one of these words:\n")
+        self._screen.say("".join(f"  {word:<6}  {_WORDS[word]}\n" for word in _words(question)))
 
     def _allow(self, question: Question, *, lasts: bool) -> Answer:
         if lasts and question.key is not None:
@@ -226,10 +204,10 @@ class AskOnTerminal:
         try:
             arguments = self._edited(question, cancelled)
         except NotEdited as why:
-            self._say(f"{visible(str(why), prose=True)}\n")
+            self._screen.say(f"{visible(str(why), prose=True)}\n")
             return None
         if question.fault_of and (fault := question.fault_of(arguments)):
-            self._say(f"the tool does not take this: {visible(fault, prose=True)}\n")
+            self._screen.say(f"the tool does not take this: {visible(fault, prose=True)}\n")
             return None
         return Answer(allowed=False, by=PERSON, arguments=arguments, at_terminal=True)
 
@@ -241,51 +219,15 @@ class AskOnTerminal:
         return parse(after)
 
     def _typed(self, before: str, cancelled: threading.Event) -> str:
-        self._say("the arguments, in JSON:\n")
+        self._screen.say("the arguments, in JSON:\n")
         for line in before.splitlines():
-            for row in rows(line, self._columns() - len(MARGIN)):
-                self._say(f"{MARGIN}{row}\n")
-        self._say("type them anew, then an empty line:\n")
+            for row in rows(line, self._screen.columns - len(MARGIN)):
+                self._screen.say(f"{MARGIN}{row}\n")
+        self._screen.say("type them anew, then an empty line:\n")
         typed = ""
-        while (line := self._read_line(cancelled)).strip():
+        while (line := self._screen.line(cancelled.is_set)).strip():
             typed += line
         return typed
-
-    def _read_line(self, cancelled: threading.Event) -> str:
-        """The next line that the person types.
-
-        Raises:
-            GoneError: The input ended because the terminal is gone.
-        """
-        with _present():
-            line = read_line(self._source, cancelled.is_set)
-        if not (line.endswith("\n") or cancelled.is_set() or self._source.isatty()):
-            raise GoneError(_GONE)
-        return line
-
-    def _columns(self) -> int:
-        try:
-            return os.get_terminal_size(self._screen.fileno()).columns or USUAL_COLUMNS
-        except (OSError, ValueError):
-            return USUAL_COLUMNS
-
-    def _say(self, text: str) -> None:
-        with _present():
-            self._screen.write(text)
-            self._screen.flush()
-
-
-@contextmanager
-def _present() -> Iterator[None]:
-    """A block that needs the terminal.
-
-    Raises:
-        GoneError: It is gone.
-    """
-    try:
-        yield
-    except OSError as error:
-        raise GoneError(_GONE) from error
 
 
 def _words(question: Question) -> Iterator[str]:

@@ -119,6 +119,7 @@ async def begin(config: RuntimeConfig, text: str, options: RunOptions, text_of: 
         attachments=tuple((attached.name, attached.kind) for attached in options.attachments),
         continues=continues,
         untrusted_input=options.untrusted_input,
+        item=options.item,
     )
     # What an answer is about does not change when something changes that the run does not use.
     config.ledger.lock = digest.of_text(lock.dump(binding.graph))

@@ -61,7 +61,9 @@ def test_every_model_runs_every_case_so_often(llmdo: Llmdo, root: Path) -> None:
     assert [case["differs"] for case in data["cases"]] == [[models[3]], [models[3]]]
     assert len({t["run"] for v in data["variants"] for t in v["trials"]}) == 8
     text = llmdo("eval", "show", "last", cwd=root).out
-    assert [line.split() for line in text.splitlines()[3:5]] == [["a", "2/2", "0/2"], ["b", "2/2", "0/2"]]
+    assert [line.split() for line in text.splitlines()[3:5]] == [
+        ["a", "2/2", "0/2", "say", "a"], ["b", "2/2", "0/2", "say", "b"]
+    ]  # fmt: skip
     assert 'main=python:models.py:loud: a failed 2 of 2 times: regex ^[ab]$: not in "A" (2 times)' in text
 
 

@@ -24,7 +24,7 @@ from llmdo.journal import Runs
 from llmdo.journal.opening import runs_of
 from llmdo.journal.questions import Answers
 from llmdo.runtime import AskLater, RunOptions
-from llmdo.services import inbox as approving
+from llmdo.services import answering as approving
 from llmdo.services.offers import offers_of
 from llmdo.workspace import project
 from tests.support.building import script

@@ -136,7 +136,9 @@ def test_axe_finds_nothing_on_views_of_runs(page: Page, serve: Serve, tmp_path: 
         "#/batches",
         f"#/batch/{batch}",
     ]
-    check_in_both_themes(page, axe, [*views, "#/inbox"])
+    check_in_both_themes(
+        page, axe, [*views, "#/inbox", f"#/inbox/{waiting}/main/writer%231/write_file%231?like=1"]
+    )
     go(page, f"#/run/{done}/call/main")
     page.get_by_role("button", name="What its model was shown").click()
     expect(page.locator(".request")).to_have_count(2)

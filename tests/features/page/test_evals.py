@@ -94,6 +94,9 @@ def test_a_table_of_cases_by_variants_leads_to_each_run(page: Page, serve: Serve
     rows.nth(0).locator("a").last.click()
     expect(page.locator(".heading")).to_contain_text("main")
     assert page.url.endswith(f"#/run/{runs[-1]}")
+    page.locator(".heading a", has_text="low#2").click()
+    assert page.url.endswith(f"#/eval/{name}")
+    expect(rows.nth(0).locator("th .below")).not_to_be_empty()
 
 
 @pytest.mark.long

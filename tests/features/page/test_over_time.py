@@ -55,6 +55,14 @@ def test_items_of_a_batch_that_failed_are_chosen_and_taken_once_more(
     page.get_by_role("button", name="Retry 1 chosen item").click()
     expect(page.locator(".lead")).to_contain_text("3 completed", timeout=SLOW)
     expect(rows.nth(1)).to_contain_text("try 2")
+    batch = page.url.rpartition("/")[2]
+    expect(rows.nth(2).locator(".call-text .dim")).to_have_text("three")  # its title
+    rows.nth(2).locator("a").click()
+    expect(page.locator(".heading h1")).to_have_text("three")
+    page.locator(".heading a").click()
+    assert page.url.endswith(f"#/batch/{batch}")
+    page.goto(page.url.replace(f"batch/{batch}", "runs"))
+    expect(page.locator("tbody .below a")).to_have_text(["three", "two", "one"])
 
 
 @pytest.mark.long

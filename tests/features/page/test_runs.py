@@ -110,6 +110,8 @@ def test_three_questions_are_answered_over_a_restart_of_the_server(
         card.get_by_role("button", name="Allow", exact=True).click()
         expect(card).to_contain_text("Allowed. The run goes on.")
         card.get_by_role("button", name="Next question").click()
+        expect(card).to_contain_text("2 like calls")
+        card.locator("tbody a").first.click()
         expect(card).to_contain_text("writer#2")
         page.keyboard.press("e")
         page.get_by_label("The arguments, as JSON").fill('{"path": "out/edited.txt", "content": "by hand"}')

@@ -25,7 +25,7 @@ export class Keyboard {
 
   pressed(event) {
     if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented || event.isComposing) return;
-    if (isTyping(event.target) || document.querySelector("dialog[open]")) return;
+    if (isTyping(event) || document.querySelector("dialog[open]")) return;
     const together = this.before ? `${this.before} ${event.key}` : event.key;
     clearTimeout(this.timer);
     const every = this.layers.flat();
@@ -81,6 +81,9 @@ export function showDialog(dialog) {
   dialog.showModal();
 }
 
-function isTyping(element) {
-  return element instanceof Element && element.closest("input, textarea, select, [contenteditable]") !== null;
+/** Whether a key is for what has the focus: of a box that is ticked, the space bar alone. */
+function isTyping({ target, key }) {
+  if (!(target instanceof Element)) return false;
+  if (target.matches("input[type=checkbox]")) return key === " ";
+  return target.closest("input, textarea, select, [contenteditable]") !== null;
 }

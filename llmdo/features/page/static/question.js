@@ -1,12 +1,11 @@
 // One question: the exact call, all of it, why it asks and through whom, and the answers that it takes.
 
+import { AGAIN, button, fact, pause } from "./actions.js";
 import { post } from "./client.js";
 import { counted, fill, h } from "./dom.js";
 import { href } from "./router.js";
 import { withCode } from "./states.js";
 import { difference, Folds, values } from "./values.js";
-
-const AGAIN = 700; // ms until an answer is given once more to a run that still goes on
 
 const DONE = {
   allow: "Allowed.",
@@ -206,14 +205,6 @@ function callers(question) {
   return h("p", { class: "way" }, [...question.callers.map(([path]) => path.slice(path.lastIndexOf("/") + 1)), last].join(" › "));
 }
 
-function fact(title, ...content) {
-  return h("section", { class: "fact" }, h("h3", {}, title), h("div", {}, content));
-}
-
-function button(words, key, run, properties) {
-  return h("button", { type: "button", onclick: run, "aria-keyshortcuts": key, ...properties }, words, " ", h("kbd", { "aria-hidden": "true" }, key));
-}
-
 function sentence(text) {
   return text[0].toUpperCase() + text.slice(1);
 }
@@ -233,14 +224,4 @@ function edited(text, before) {
   if (instead === null || typeof instead !== "object" || Array.isArray(instead)) return { fault: "The arguments are a JSON object: {...}" };
   if (JSON.stringify(instead) === JSON.stringify(before)) return { fault: "Nothing was changed." };
   return { instead };
-}
-
-function pause(time, signal) {
-  return new Promise((resolve, reject) => {
-    const timer = setTimeout(resolve, time);
-    signal.addEventListener("abort", () => {
-      clearTimeout(timer);
-      reject(new DOMException("left", "AbortError"));
-    });
-  });
 }

@@ -3,6 +3,7 @@
 import { moment, money, seconds, tokens, toneOf, wordOf } from "./amounts.js";
 import { get, isFile } from "./client.js";
 import { counted, h } from "./dom.js";
+import { itemLink } from "./item.js";
 import { href } from "./router.js";
 import { empty } from "./states.js";
 
@@ -13,7 +14,7 @@ function row(run, chosen, onchoose) {
     "tr",
     {},
     !isFile && h("td", {}, h("input", { type: "checkbox", checked: isChosen, "aria-label": `compare ${run.run}`, onchange: (event) => onchoose(run.run, event.target.checked) })),
-    h("th", { scope: "row" }, h("a", { href: href("run", run.run) }, run.title || moment(run.began)), h("span", { class: "below" }, run.title ? `${moment(run.began)} · ${run.run}` : run.run)),
+    h("th", { scope: "row" }, h("a", { href: href("run", run.run) }, run.title || moment(run.began)), h("span", { class: "below" }, run.item && [itemLink(run.item), " · "], run.title ? `${moment(run.began)} · ${run.run}` : run.run)),
     h("td", {}, run.entry, run.turn > 1 && h("span", { class: "below" }, `turn ${run.turn}`)),
     h("td", { class: ["status", toneOf(run.status)] }, wordOf(run.status)),
     h("td", { class: "number" }, took),
@@ -93,7 +94,7 @@ export const runs = {
       ? []
       : (await get("/api/runs", {}, context)).runs.map((run) => ({
           kind: "run",
-          text: run.title || run.run,
+          text: [run.item && `[${run.item.name}]`, run.title || run.run].filter(Boolean).join(" "),
           more: `${run.title ? `${run.run}, ` : ""}${run.entry}, ${run.status}, ${moment(run.began)}`,
           href: href("run", run.run),
         })),

@@ -7,6 +7,7 @@ const LAST = 4;
 const LONG = 900; // characters of a line from which on it is folded
 const HEAD = 500;
 const TAIL = 200;
+const SHORT = 120; // characters of a value in a table that needs no frame
 const CHUNK = 400; // lines that are drawn at a time
 
 const SPELLED = /\\u\{[0-9a-f]+\}|\\\{[0-9,]+ blanks\}|\\[\\tr]/g;
@@ -100,6 +101,16 @@ function spelled(text, isSpelled) {
   }
   parts.push(document.createTextNode(text.slice(at)));
   return parts;
+}
+
+/** A value in a table: without its name, and without a frame if it is short. */
+export function cell(drawn, folds) {
+  const [line] = drawn.lines;
+  const isShort = drawn.lines.length === 1 && typeof line === "string" && line.length <= SHORT;
+  return [
+    isShort ? h("code", {}, spelled(line, drawn.kind === "text")) : body(drawn.lines, drawn.kind === "text", folds),
+    drawn.scripts.length > 0 && h("p", { class: "caution" }, `Letters of another script: ${drawn.scripts.join(", ")}`),
+  ];
 }
 
 /** Values one below the other. */

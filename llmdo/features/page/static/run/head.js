@@ -3,17 +3,18 @@
 import { money, moment, seconds, tokens, toneOf, wordOf } from "../amounts.js";
 import { holds, isFile } from "../client.js";
 import { counted, fill, h } from "../dom.js";
+import { itemLink } from "../item.js";
 import { href } from "../router.js";
 import { withCode } from "../states.js";
 
 /** The heading of a run, and the lines below it. */
 export class RunHead {
-  constructor({ run: id, entry, title }) {
+  constructor({ run: id, entry, title, item }) {
     this.id = id;
     this.badge = h("span", { class: "badge" });
     this.facts = h("dl", { class: "run-facts" });
     this.news = h("div", { class: "run-news" });
-    this.heading = h("header", { class: "heading" }, h("h1", {}, title || entry), title && h("span", { class: "dim" }, entry), h("span", { class: "mono dim" }, id), this.badge);
+    this.heading = h("header", { class: "heading" }, h("h1", {}, title || entry), title && h("span", { class: "dim" }, entry), item && itemLink(item), h("span", { class: "mono dim" }, id), this.badge);
   }
 
   /** Draws the run as a timeline has it; `isLive` says whether that is at its end, `fault` why it could not go on. */
