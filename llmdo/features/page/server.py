@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from llmdo.base.diagnostic import LlmdoError
 from llmdo.extensions.registry import features
-from llmdo.features.page import changes, day, inbox, runs, shell, team
+from llmdo.features.page import changes, checked, day, inbox, runs, shell, team
 from llmdo.features.page.endpoints import Inquiry, RequestError
 from llmdo.features.page.guard import API, EVERYWHERE, LOCAL, Guard, GuardedApp
 from llmdo.features.page.shapes import answered
@@ -41,6 +41,7 @@ VIEWS = (
     team,
     day,
     changes,
+    checked,
     inbox,
     runs,
     *(import_module(view) for each in features() for view in each.views),

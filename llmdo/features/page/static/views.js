@@ -4,6 +4,7 @@
 import { compare } from "./compare.js";
 import { day } from "./day.js";
 import { diff } from "./diff.js";
+import { findings } from "./findings.js";
 import { inbox } from "./inbox.js";
 import { OTHERS } from "./others.js";
 import { overview } from "./overview.js";
@@ -12,4 +13,4 @@ import { run } from "./run.js";
 import { runs } from "./runs.js";
 import { totals } from "./totals.js";
 
-export const VIEWS = [day, overview, reach, diff, inbox, runs, run, compare, ...OTHERS, totals].filter(Boolean);
+export const VIEWS = [day, overview, reach, diff, findings, inbox, runs, run, compare, ...OTHERS, totals].filter(Boolean);
