@@ -91,9 +91,11 @@ def call(subject: Subject, inquiry: Inquiry) -> object:
 
 
 def requests(subject: Subject, inquiry: Inquiry) -> object:
-    """The requests to the model of one worker, and its answers."""
+    """The requests to the model of one worker after the first ones, and its answers."""
+    after = _after(inquiry)
     with Watched.open(subject.with_runs, inquiry.text("run")) as watched:
-        return {"requests": [render.request(each) for each in watched.requests(inquiry.text("path"))]}
+        every = watched.requests(inquiry.text("path"))
+    return {"requests": [render.request(each) for each in every if each.number > after]}
 
 
 def exported(subject: Subject, run: str) -> Iterator[KeptAnswer]:
@@ -151,7 +153,7 @@ ENDPOINTS = (
     Endpoint(path=ONE, answer=about, parameters=("run",)),
     Endpoint(path=EVENTS, answer=grown, parameters=("run", "after")),
     Endpoint(path=CALL, answer=call, parameters=("run", "path")),
-    Endpoint(path=REQUESTS, answer=requests, parameters=("run", "path")),
+    Endpoint(path=REQUESTS, answer=requests, parameters=("run", "path", "after")),
     Endpoint(path="/api/totals", answer=totals, parameters=("by", "since")),
     Endpoint(path="/api/notable", answer=notable, parameters=("since",)),
 )
