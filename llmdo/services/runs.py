@@ -32,7 +32,7 @@ from llmdo.journal.opening import batches_of, claimed, read_run, runs_of
 from llmdo.journal.questions import user
 from llmdo.journal.requests import shown_requests
 from llmdo.journal.summary import COMPLETE, summaries, summary
-from llmdo.journal.totals import totals
+from llmdo.journal.totals import daily, totals
 from llmdo.journal.tree import full_tree, tree, walk
 from llmdo.services.retention import DAY, retention
 from llmdo.services.root import PROJECT, ROOT, root_folder
@@ -194,6 +194,15 @@ def stats(root: Path, by: By, since: str | None, tell: Tell) -> list[Total]:
         LlmdoError: `since` is neither.
     """
     return totals(runs_of(root), by, float("-inf") if since is None else moment(since), _telling(tell))
+
+
+def stats_by_day(root: Path, since: str, tell: Tell) -> list[tuple[str, list[Total]]]:
+    """The usage of each day in UTC that had some, by entry; `since` and `tell` as in `stats`.
+
+    Raises:
+        LlmdoError: `since` is no time.
+    """
+    return daily(runs_of(root), moment(since), _telling(tell))
 
 
 def moment(text: str) -> float:
