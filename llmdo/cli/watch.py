@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from llmdo.journal.run_item import RunItem
+    from llmdo.runtime.telemetry.redaction import Redaction
+    from llmdo.runtime.telemetry.trace import TraceChoice
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,17 +68,10 @@ def watching(
     from llmdo.runtime.telemetry.events import each
     from llmdo.runtime.telemetry.log import open_log
     from llmdo.runtime.telemetry.redaction import Redaction
-    from llmdo.runtime.telemetry.trace import TraceChoice, tracing
+    from llmdo.runtime.telemetry.trace import tracing
 
     redaction = Redaction.of(environ)
-    choice = TraceChoice(
-        environ=environ,
-        redaction=redaction,
-        say=_warn,
-        folder=Path(options.trace_dir) if options.trace_dir else None,
-        content=options.trace_content or options.trace_binary,
-        binary=options.trace_binary,
-    )
+    choice = _traced(options, environ, redaction)
     answer = SpokenAnswer(sys.stdout) if options.as_text and sys.stdout.isatty() else None
     with ExitStack() as stack:
         log = (
@@ -98,6 +93,19 @@ def watching(
         )
     if log and log.failure:
         _warn(f"the log `{options.log_events}` is not complete: {log.failure}")
+
+
+def _traced(options: WatchOptions, environ: Mapping[str, str], redaction: Redaction) -> TraceChoice:
+    from llmdo.runtime.telemetry.trace import TraceChoice  # which takes a second
+
+    return TraceChoice(
+        environ=environ,
+        redaction=redaction,
+        say=_warn,
+        folder=Path(options.trace_dir) if options.trace_dir else None,
+        content=options.trace_content or options.trace_binary,
+        binary=options.trace_binary,
+    )
 
 
 @contextmanager

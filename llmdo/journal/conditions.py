@@ -103,11 +103,11 @@ def conditions(texts: Iterable[str]) -> Iterator[RunCondition]:
         place = 0
         while text[place:].strip() and (match := _CONDITION.match(text, place)):
             key = (match["key"] or "").lower()
-            yield condition(_ALIASES.get(key, key), match["operator"] or "~", match["value"].strip('"'))
+            yield condition_on(_ALIASES.get(key, key), match["operator"] or "~", match["value"].strip('"'))
             place = match.end()
 
 
-def condition(key: str, operator: str, value: str) -> RunCondition:
+def condition_on(key: str, operator: str, value: str) -> RunCondition:
     """The condition on that key.
 
     Raises:

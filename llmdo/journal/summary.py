@@ -18,9 +18,8 @@ from llmdo.journal.spent import unanswered
 from llmdo.journal.title import title_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
-    from llmdo.journal.conditions import RunCondition
     from llmdo.journal.entries import JournalEntry
     from llmdo.journal.stored import JournalStore, RunIndex
 
@@ -140,9 +139,11 @@ def ended_as(end: JournalEntry) -> str:
 
 
 def summaries(
-    runs: RunIndex, tell: Callable[[JournalError], None], conditions: Collection[RunCondition] = ()
+    runs: RunIndex,
+    tell: Callable[[JournalError], None],
+    is_chosen: Callable[[Summary, JournalStore], bool] = lambda _run, _journal: True,
 ) -> Iterator[Summary]:
-    """The begun runs of a workspace that meet all conditions, the last one first.
+    """The begun runs of a workspace that are chosen, the last one first.
 
     `tell` gets the errors of unreadable journals.
     """
@@ -150,12 +151,12 @@ def summaries(
         try:
             with runs.read(name) as journal:
                 line = summary(journal, is_running=runs.is_claimed(name))
-                is_chosen = line is not None and all(each.holds(line, journal) for each in conditions)
+                if line is None or not is_chosen(line, journal):
+                    continue
         except JournalError as error:
             tell(error)
             continue
-        if line is not None and is_chosen:
-            yield line
+        yield line
 
 
 def _used(journal: JournalStore) -> dict[str, Any]:

@@ -23,7 +23,7 @@ from llmdo.base.values import dataclass, field, in_json, replace
 from llmdo.base.visible import visible
 from llmdo.journal import SUFFIX, JournalError
 from llmdo.journal import audit as audits
-from llmdo.journal.conditions import condition, conditions
+from llmdo.journal.conditions import condition_on, conditions
 from llmdo.journal.eligibility import cancel as call_off
 from llmdo.journal.entries import CANCELLED
 from llmdo.journal.kept_sources import sweep
@@ -146,10 +146,14 @@ def list_runs(request: RunsRequest, tell: Tell) -> list[Summary]:
     """
     named = {"entry": request.entry, "status": request.status}
     wanted = (
-        *(condition(key, "=", value) for key, value in named.items() if value is not None),
+        *(condition_on(key, "=", value) for key, value in named.items() if value is not None),
         *conditions(request.where),
     )
-    chosen = summaries(runs_of(request.root), _telling(tell), wanted)
+    chosen = summaries(
+        runs_of(request.root),
+        _telling(tell),
+        lambda run, journal: all(condition.holds(run, journal) for condition in wanted),
+    )
     listed = chosen if request.turns else _as_one(chosen)
     return list(islice(listed, min(request.limit, sys.maxsize) or None))
 

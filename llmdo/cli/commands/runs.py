@@ -30,7 +30,7 @@ FILE = "FILE.sqlite"
 Project = Annotated[str | None, requests.info("project", PROJECT)]
 EntryOf = Annotated[str | None, requests.info_of(RunsRequest, "entry")]
 Status = Annotated[str | None, requests.info_of(RunsRequest, "status")]
-Where = Annotated[list[str] | None, requests.info_of(RunsRequest, "where")]
+WhereOption = Annotated[list[str] | None, requests.info_of(RunsRequest, "where")]
 Limit = Annotated[int, requests.info_of(RunsRequest, "limit")]
 
 
@@ -51,7 +51,7 @@ def default(
     store: options.Store = None,
     entry: EntryOf = None,
     status: Status = None,
-    where: Where = None,
+    where: WhereOption = None,
     limit: Limit = 20,
     form: Annotated[ListFormat, requests.info("form", PRINTED)] = ListFormat.text,
 ) -> int:

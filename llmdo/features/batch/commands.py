@@ -375,7 +375,7 @@ def _put_down(
 
 def _told_of_try(runs: RunIndex, tell: Tell, item: BatchItem) -> None:
     """Tells what the model was given for the one item that is tried."""
-    from llmdo.features.batch.rendering import first_request
+    from llmdo.features.batch.trying import first_request
 
     if runs.has(item.run):
         with runs.read(item.run) as journal:

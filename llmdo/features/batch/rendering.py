@@ -12,18 +12,15 @@ from llmdo.base.jsonable import document
 from llmdo.base.visible import visible
 from llmdo.features.batch.rows import row
 from llmdo.journal.items import STATES
-from llmdo.journal.requests import shown_requests
 from llmdo.render.amounts import counted, money
-from llmdo.render.calls import request_lines, request_title, value
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Mapping
 
     from llmdo.base.colour import Screen, Shade
     from llmdo.features.batch.commands import BatchOutcome
     from llmdo.features.batch.fleets import RebindOutcome
     from llmdo.journal.items import BatchItem, BatchUsage, Result, State
-    from llmdo.journal.stored import JournalStore
 
 LONGEST = 100  # characters of what is quoted in a line
 STATE = 8  # the column of an item's state, below which its title stands
@@ -62,17 +59,6 @@ def item_line(item: BatchItem, result: Result, done: int, total: int) -> str:
     cost = f", {money(result.cost_usd)}" if result.cost_usd else ""
     why = f": {_quoted(result.error)}" if result.error else ""
     return f"{done}/{total} {result.state} {shown(item.key)}{cost}{why}"
-
-
-def first_request(journal: JournalStore, item: BatchItem) -> Iterator[str]:
-    """What the first model of an item's run was given and answered; its input if none has answered."""
-    yield f"item {item.number}, {shown(item.key)}, run {item.run}"
-    for request in shown_requests(journal, None)[:1]:
-        yield from (request_title(request), *request_lines(request, whole=False))
-        yield f"`llmdo runs show {item.run} --messages --whole` shows all of it"
-        return
-    begun = next((entry.data["input"] for entry in journal.entries("call")), item.input)
-    yield from value("input", begun, whole=False)
 
 
 def ending(outcome: BatchOutcome) -> list[str]:
