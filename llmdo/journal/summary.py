@@ -131,17 +131,25 @@ def ended_as(end: JournalEntry) -> str:
     return "truncated" if end.outcome == "completed" and end.data.get("truncated") else end.outcome
 
 
-def summaries(runs: RunIndex, tell: Callable[[JournalError], None]) -> Iterator[Summary]:
-    """The begun runs of a workspace, the last one first; `tell` gets the errors of unreadable journals."""
+def summaries(
+    runs: RunIndex,
+    tell: Callable[[JournalError], None],
+    is_chosen: Callable[[Summary, JournalStore], bool] = lambda _run, _journal: True,
+) -> Iterator[Summary]:
+    """The begun runs of a workspace that are chosen, the last one first.
+
+    `tell` gets the errors of unreadable journals.
+    """
     for name in reversed(runs.names()):
         try:
             with runs.read(name) as journal:
                 line = summary(journal, is_running=runs.is_claimed(name))
+                if line is None or not is_chosen(line, journal):
+                    continue
         except JournalError as error:
             tell(error)
             continue
-        if line is not None:
-            yield line
+        yield line
 
 
 def _used(journal: JournalStore) -> dict[str, Any]:

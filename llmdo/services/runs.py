@@ -23,6 +23,7 @@ from llmdo.base.values import dataclass, field, in_json, replace
 from llmdo.base.visible import visible
 from llmdo.journal import SUFFIX, JournalError
 from llmdo.journal import audit as audits
+from llmdo.journal.conditions import condition_on, conditions
 from llmdo.journal.eligibility import cancel as call_off
 from llmdo.journal.entries import CANCELLED
 from llmdo.journal.kept_sources import sweep
@@ -63,6 +64,14 @@ class RunsRequest:
         default=None,
         metadata=option("completed, truncated, failed, cancelled, interrupted, waiting, running or stopped."),
     )
+    where: tuple[str, ...] = field(
+        default=(),
+        metadata=option(
+            "Runs that meet all of it: 'cost > 0.1 and title ~ refund', 'item = a.md', a text; may be repeated.",
+            metavar="CONDITION",
+        ),
+    )
+    """As `conditions` takes them."""
     limit: int = field(
         default=20, metadata=option("How many of the latest runs to list; 0 for all.", least=0)
     )
@@ -130,11 +139,20 @@ class PruneRequest:
 
 
 def list_runs(request: RunsRequest, tell: Tell) -> list[Summary]:
-    """The runs with a journal, the last one first; tells of unreadable ones."""
-    chosen = (
-        run
-        for run in summaries(runs_of(request.root), _telling(tell))
-        if request.entry in (None, run.entry) and request.status in (None, run.status)
+    """The runs with a journal, the last one first; tells of unreadable ones.
+
+    Raises:
+        LlmdoError: A condition is none.
+    """
+    named = {"entry": request.entry, "status": request.status}
+    wanted = (
+        *(condition_on(key, "=", value) for key, value in named.items() if value is not None),
+        *conditions(request.where),
+    )
+    chosen = summaries(
+        runs_of(request.root),
+        _telling(tell),
+        lambda run, journal: all(condition.holds(run, journal) for condition in wanted),
     )
     listed = chosen if request.turns else _as_one(chosen)
     return list(islice(listed, min(request.limit, sys.maxsize) or None))

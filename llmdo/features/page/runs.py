@@ -38,6 +38,7 @@ def listed(subject: Subject, inquiry: Inquiry) -> object:
         root=subject.with_runs,
         entry=inquiry.parameters.get("entry"),
         status=inquiry.parameters.get("status"),
+        where=(inquiry.parameters.get("where", ""),),
         limit=MOST,
         turns=True,
     )
@@ -147,7 +148,7 @@ def notable(subject: Subject, inquiry: Inquiry) -> object:
 
 
 ENDPOINTS = (
-    Endpoint(path=LIST, answer=listed, parameters=("entry", "status")),
+    Endpoint(path=LIST, answer=listed, parameters=("entry", "status", "where")),
     Endpoint(path=ONE, answer=about, parameters=("run",)),
     Endpoint(path=EVENTS, answer=grown, parameters=("run", "after")),
     Endpoint(path=CALL, answer=call, parameters=("run", "path")),

@@ -41,7 +41,7 @@ def batched(root: Path) -> None:
 @pytest.mark.long
 @pytest.mark.timeout(240)
 def test_items_of_a_batch_that_failed_are_chosen_and_taken_once_more(
-    page: Page, serve: Serve, tmp_path: Path
+    page: Page, serve: Serve, tmp_path: Path, problems: list[str]
 ) -> None:
     batched(tmp_path)
     serve(tmp_path).open(page, "#/batches")
@@ -63,6 +63,20 @@ def test_items_of_a_batch_that_failed_are_chosen_and_taken_once_more(
     assert page.url.endswith(f"#/batch/{batch}")
     page.goto(page.url.replace(f"batch/{batch}", "runs"))
     expect(page.locator("tbody .below a")).to_have_text(["three", "two", "one"])
+    search = page.get_by_role("searchbox")
+    search.fill("item ~ t and title != two")
+    search.press("Enter")
+    expect(page.locator("tbody .below a")).to_have_text(["three"])
+    page.reload()
+    expect(search).to_have_value("item ~ t and title != two")
+    search.fill("tilte ~ t")
+    search.press("Enter")
+    expect(page.get_by_role("alert")).to_contain_text("did you mean title?")
+    assert [problem for problem in problems if "422" not in problem] == []
+    problems.clear()
+    search.fill("")
+    search.press("Enter")
+    expect(page.locator("tbody tr")).to_have_count(3)
 
 
 @pytest.mark.long
