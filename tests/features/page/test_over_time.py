@@ -62,7 +62,7 @@ def test_items_of_a_batch_that_failed_are_chosen_and_taken_once_more(
     page.locator(".heading a").click()
     assert page.url.endswith(f"#/batch/{batch}")
     page.goto(page.url.replace(f"batch/{batch}", "runs"))
-    expect(page.locator("tbody .below a")).to_have_text(["three", "two", "one"])
+    expect(page.locator("tbody .below a")).to_have_count(3)
     search = page.get_by_role("searchbox")
     search.fill("item ~ t and title != two")
     search.press("Enter")
