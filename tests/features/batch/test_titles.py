@@ -99,3 +99,22 @@ def test_half_a_character_in_a_title_is_a_mistake_of_its_line(llmdo: Llmdo, mail
     (mail / "in.jsonl").write_text('{"subject": "\\ud800", "text": "x"}\n', encoding="utf-8")
     done = llmdo("batch", "main", "--inputs", "in.jsonl", "--input", "{text}", cwd=mail)
     assert (done.code, "in.jsonl:1: half of a surrogate pair" in done.err) == (2, True)
+
+
+def test_a_try_of_one_item_shows_what_its_model_was_given(llmdo: Llmdo, mail: Path) -> None:
+    inputs(mail, MAIL, {"subject": "two", "text": "wrong"})
+    words = ("--inputs", "in.jsonl", "--input", "{text} of {subject}", "--limit", "1")
+    done = llmdo("batch", "main", *words, "--format", "json", cwd=mail)
+    assert json.loads(done.out)["items"]["queued"] == 1
+    (run,) = listed(llmdo, mail)
+    assert done.err.splitlines()[1:7] == [
+        f"item 1, 1, run {run['run']}",
+        "main: request 1 of main to python:models.py:rules",
+        '  instructions: "Go."',
+        "  tools: effect, careful",
+        '  given input: "careful a of Where is my money?"',
+        '  answered call of careful at main/careful#1: {"name": "a of Where is my money?"}',
+    ]
+    failed = llmdo("batch", "resume", "last", "--limit", "1", cwd=mail).err
+    assert '  input: "wrong of two"' in failed
+    assert "item 1, " not in llmdo("batch", "main", "--inputs", "in.jsonl", cwd=mail).err
