@@ -113,14 +113,21 @@ def summary(journal: JournalStore, *, is_running: bool) -> Summary | None:
         continues=before.run if before else None,
         conversation=before.first if before else None,
         turn=before.turn if before else 1,
-        title=_title(first, item),
+        title=_title(first),
         item=item,
     )
 
 
-def _title(first: JournalEntry, item: RunItem | None) -> str:
+def title_and_item(journal: JournalStore) -> tuple[str, RunItem | None]:
+    """The title of the run of `journal` and the item that it is for; empty and None if it has not begun."""
+    first = next(journal.entries("run"), None)
+    return ("", None) if first is None else (_title(first), RunItem.of(first.data.get("item")))
+
+
+def _title(first: JournalEntry) -> str:
     """The title, made of the input without secrets: one that was cut through would not be known as one."""
     data = first.data
+    item = RunItem.of(data.get("item"))
     if item is not None and item.title:
         return title_of(None, item.title)
     return title_of(data.get("title"), str(data.get("input") or ""))

@@ -26,7 +26,9 @@ from urllib.parse import urlsplit
 from urllib.request import HTTPRedirectHandler, OpenerDirector, Request, build_opener
 
 from llmdo.base.credentials import LISTED
+from llmdo.base.jsonable import record
 from llmdo.journal.questions import waiting
+from llmdo.journal.summary import title_and_item
 from llmdo.runtime.telemetry.redaction import Redaction
 from llmdo.version import __version__
 
@@ -34,6 +36,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from llmdo.graph.settings import Notify
+    from llmdo.journal.run_item import RunItem
     from llmdo.journal.stored import JournalStore
     from llmdo.runtime.outcome import RunOutcome
 
@@ -122,14 +125,19 @@ class Message:
 
 
 def message_of(
-    outcome: RunOutcome, workspace: str, session: int, content: Mapping[str, object] | None
+    outcome: RunOutcome,
+    workspace: str,
+    session: int,
+    content: Mapping[str, object] | None,
+    item: RunItem | None = None,
 ) -> Message:
-    """The message with ids and names of the run, and `content` if any."""
+    """The message with ids and names of the run and of the item that it is for, and `content` if any."""
     data: dict[str, object] = {
         "run": outcome.run,
         "entry": outcome.entry,
         "workspace": workspace,
         "status": outcome.status,
+        **({"item": record(item)} if item else {}),
     }
     whole = {
         "type": f"run.{outcome.status}",
@@ -143,14 +151,19 @@ def message_of(
 
 
 def content_of(
-    outcome: RunOutcome, journal: JournalStore | None, notify: Notify, environ: Mapping[str, str]
+    outcome: RunOutcome,
+    title: str,
+    journal: JournalStore | None,
+    notify: Notify,
+    environ: Mapping[str, str],
 ) -> Mapping[str, object]:
-    """A run's output and error, and its waiting questions, without secrets of the environment."""
+    """A run's title, output and error, and its waiting questions, without secrets of the environment."""
     listed = ",".join((environ.get(LISTED, ""), notify.url_env, notify.secret_env))
     plain = Redaction.of({**environ, LISTED: listed}).plain
     text = outcome.output
     questions = waiting(journal).values() if journal and outcome.status == "waiting" else ()
     content = {
+        "title": title,
         "output": json.loads(text) if outcome.is_typed and text else text,
         "error": outcome.error,
         "questions": [
@@ -176,8 +189,9 @@ def tell(
         return
     try:
         receiver = Receiver.of(notify, environ)
-        content = content_of(outcome, journal, notify, environ) if notify.content else None
-        message = message_of(outcome, workspace, session, content)
+        title, item = title_and_item(journal) if journal else ("", None)
+        content = content_of(outcome, title, journal, notify, environ) if notify.content else None
+        message = message_of(outcome, workspace, session, content, item)
     except Exception as error:  # whatever it is, it is no reason for a run to fail
         _give_up(outcome.run, str(error) if isinstance(error, UnusableError) else type(error).__name__)
         return

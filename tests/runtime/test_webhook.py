@@ -211,6 +211,18 @@ def test_content_is_sent_where_the_manifest_says_so_and_without_secrets(
     assert b"hunter2" not in b"".join(body for _, _, body in receiver.got)
 
 
+def test_the_item_of_a_run_is_sent_and_as_content_its_title(root: Path, receiver: Receiver) -> None:
+    (root / "in.jsonl").write_text('{"id": "a", "text": "life\\nhunter2"}\n', encoding="utf-8")
+    words = ("batch", "main", "--inputs", "in.jsonl", "--key", "id", "--input", "{id} of life")
+    assert llmdo(root, *words).returncode == 0
+    with_content(root)
+    assert llmdo(root, *words).returncode == 0
+    plain, whole = (message["data"] for message in messages(receiver))
+    assert (plain["item"]["key"], whole["item"]["key"]) == ("a", "a")
+    assert plain["item"]["batch"] != whole["item"]["batch"]
+    assert ("title" in plain, whole["title"]) == (False, "a of life")
+
+
 def test_the_variables_themselves_are_secrets_in_what_is_sent(
     root: Path, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
