@@ -6,7 +6,7 @@ import { counted, h } from "./dom.js";
 import { href } from "./router.js";
 import { happened } from "./run/growth.js";
 import { indent } from "./run/row.js";
-import { Timeline } from "./timeline.js";
+import { Timeline, tookOf } from "./timeline.js";
 import { VirtualList } from "./virtual.js";
 
 const ROW = 30; // px
@@ -54,7 +54,7 @@ function cell(node, run) {
     h("span", { class: "call-text" }, node.decided && h("span", { class: "tag" }, node.decided), node.text),
     h("span", { class: "number" }, node.isMeasured ? tokens(node.input, node.output) : ""),
     h("span", { class: "number" }, money(node.cost)),
-    h("span", { class: "number" }, seconds(node.ended - node.began)),
+    h("span", { class: "number" }, seconds(tookOf(node, node.ended))),
   );
 }
 

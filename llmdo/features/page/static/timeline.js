@@ -63,6 +63,8 @@ export class Timeline {
         attempts: 0,
         answers: 0,
         flags: [],
+        asked: null, // the time in which it waits for a person, until when is not known
+        waits: null, // when it, or a call below it, waited: pairs of times
       };
       this.nodes.set(event.path, node);
       (above ? above.children : this.roots).push(node);
@@ -107,6 +109,8 @@ export class Timeline {
         break;
       case "decision":
         this.settle(node);
+        if (node.asked) node.asked[1] = event.at;
+        node.asked = null;
         Object.assign(node, { toolset: event.toolset, by: event.by, why: event.why, tool: event.tool });
         if (event.by !== "rules") node.decided = `${event.outcome} by ${event.by}`;
         if (event.edited) flag(node, "edited");
@@ -118,6 +122,10 @@ export class Timeline {
         break;
       case "asked":
         if (node.state !== "waiting") this.used.waiting += 1;
+        if (!node.asked) {
+          node.asked = [event.at, Infinity];
+          for (let each = node; each; each = each.above) (each.waits ??= []).push(node.asked);
+        }
         Object.assign(node, { state: "waiting", toolset: event.toolset, tool: event.tool, why: event.why, terminal: event.terminal_only });
         break;
       case "answered":
@@ -186,4 +194,15 @@ function flag(node, word) {
 
 function endOf(outcome) {
   return outcome === "completed" || outcome === "truncated" ? "success" : outcome;
+}
+
+/** How long a call took until then, without the time in which it, or a call below it, waited for a person. */
+export function tookOf(node, end) {
+  let took = 0;
+  let reached = node.began;
+  for (const [start, over] of node.waits ?? []) { // in the order in which they began
+    took += Math.max(0, Math.min(start, end) - reached);
+    reached = Math.max(reached, over);
+  }
+  return took + Math.max(0, end - reached);
 }

@@ -2,6 +2,7 @@
 
 import { money, seconds, tokens, toneOf, wordOf } from "../amounts.js";
 import { h } from "../dom.js";
+import { tookOf } from "../timeline.js";
 
 const DEEPEST = 12; // levels that are set off
 const LEVEL = 16; // px
@@ -42,7 +43,7 @@ export function callRow(node, run, { place, isFolded, isChosen, onchoose, onfold
     h("span", { class: "call-text" }, node.flags.map((word) => h("span", { class: "tag" }, word)), node.decided && h("span", { class: "tag" }, node.decided), node.text),
     h("span", { class: "number call-tokens" }, node.isMeasured ? tokens(node.input, node.output) : ""),
     h("span", { class: "number call-cost" }, money(node.cost)),
-    h("span", { class: "number call-took" }, seconds(end - node.began)),
+    h("span", { class: "number call-took" }, seconds(tookOf(node, end))),
     h("span", { class: "track", "aria-hidden": "true" }, bar(node, run, end)),
   );
 }
