@@ -165,3 +165,19 @@ def test_a_call_does_not_take_what_a_person_thought(page: Page, serve: Serve, th
     assert all(text.endswith(" s") and "min" not in text for text in took.all_inner_texts())
     go(page, f"#/run/{run}/call/main/writer%231/write_file%231")
     expect(page.locator(".call-pane")).to_contain_text("waited 1 h 23 min for a person")
+
+
+@pytest.mark.browser
+def test_a_link_to_a_run_leads_to_its_question(page: Page, serve: Serve, tmp_path: Path) -> None:
+    root = workspace(tmp_path, number=1)
+    for _ in range(2):
+        asked(root)
+    first, second = Runs(root).names()
+    serve(root).open(page, f"#/inbox/{second}")
+    expect(page.locator(".question tbody tr")).to_have_count(2)
+    assert llmdo_elsewhere(root, "approve", second, "--no", path_of(1)).returncode == 0
+    go(page, "#/inbox")
+    go(page, f"#/inbox/{second}")
+    expect(page.locator(".beside")).to_contain_text("Nothing of this run waits any more.")
+    go(page, f"#/inbox/{first}")
+    expect(page.locator(".question")).to_contain_text(first)
