@@ -380,7 +380,7 @@ def of_like_calls(reason: str) -> str:
 def _calls(journal: JournalStore) -> Iterator[NotableCall]:
     for node in walk(tree(journal)):
         if not node.only_decided:
-            seconds, cost = max(0.0, node.ended - node.began), node.cost_usd
+            seconds, cost = node.seconds, node.cost_usd
             yield NotableCall(
                 run=journal.run, path=node.path, worker=node.worker, seconds=seconds, cost_usd=cost
             )

@@ -196,6 +196,28 @@ def test_a_run_that_waits_and_goes_on_and_one_that_fails_are_reported(root: Path
     assert len({headers["webhook-id"] for _, headers, _ in receiver.got}) == 3
 
 
+def test_who_is_told_that_a_run_waits_is_told_where_it_is_answered(
+    root: Path, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert llmdo(root, "run", "main", "ask", "--approvals", "later").returncode == 3
+    manifest = root / "llmdo.toml"
+    manifest.write_text(f'{manifest.read_text()}page-env = "TEAM_PAGE"\n')
+    assert llmdo(root, "lock").returncode == 0
+    monkeypatch.setenv("TEAM_PAGE", "https://agents.acme.example/page/#token=x")
+    assert llmdo(root, "run", "main", "ask", "--approvals", "later").returncode == 3
+    monkeypatch.setenv("TEAM_PAGE", "http://agents.acme.example/")
+    unusable = llmdo(root, "run", "main", "ask", "--approvals", "later")
+    assert llmdo(root, "run", "main", "life").returncode == 0
+    by_command, by_link, without, ended = (message["data"] for message in messages(receiver))
+    assert by_command["command"] == f"llmdo approve {by_command['run']}"
+    assert by_link["link"] == f"https://agents.acme.example/page/#/inbox/{by_link['run']}"
+    assert "link" not in by_command
+    assert "link" not in without
+    assert without["command"] == f"llmdo approve {without['run']}"
+    assert "the address in `TEAM_PAGE` does not begin with `https://`" in unusable.stderr
+    assert not {"command", "link"} & ended.keys()
+
+
 def test_content_is_sent_where_the_manifest_says_so_and_without_secrets(
     root: Path, receiver: Receiver
 ) -> None:

@@ -32,7 +32,8 @@ function facts(call) {
   return [
     wordOf(call.outcome) || "not ended",
     moment(call.began),
-    `took ${seconds(call.ended - call.began)}`,
+    `took ${seconds(call.ended - call.began - call.waited)}`,
+    call.waited ? `waited ${seconds(call.waited)} for a person` : null,
     call.requests ? `tokens ${tokens(call.input_tokens, call.output_tokens) || "not measured"}` : null,
     call.cost_usd ? money(call.cost_usd) : null,
     call.models.join(", "),

@@ -60,7 +60,8 @@ export class Timeline {
         children: [],
         parts: [], // the same with its requests, in the order in which they began
         asking: null, // its request that is not answered yet
-        waits: [],
+        waiting: null, // the last time in which it waited for a person
+        waits: [], // those of it and of the calls below it, in the order in which they began
         began: event.at,
         ended: event.at,
         state: "running",
@@ -107,13 +108,19 @@ export class Timeline {
     return began === null ? 0 : ended - began - this.clock(ended);
   }
 
-  /** When a call or a request began and ended by that clock, and the times between in which it waited for a person. */
+  /** When a call or a request began and ended by that clock, and the times between in which it, or a call below it, waited for a person. */
   lasting(node) {
     const isOpen = node.state === "running" || node.state === "waiting";
     const end = this.clock(isOpen ? this.run.ended : node.ended);
     const began = Math.min(end, this.clock(node.began));
     const waits = node.waits.map(({ from, to }) => ({ from: this.clock(from), to: Math.min(end, this.clock(to ?? this.run.ended)) }));
-    return { began, end, waits, took: end - began - waits.reduce((sum, wait) => sum + Math.max(0, wait.to - wait.from), 0) };
+    let took = 0;
+    let reached = began;
+    for (const { from, to } of waits) { // those of calls side by side overlap
+      took += Math.max(0, Math.min(from, end) - reached);
+      reached = Math.max(reached, to);
+    }
+    return { began, end, waits, took: took + Math.max(0, end - reached) };
   }
 
   take(event) {
@@ -171,7 +178,8 @@ export class Timeline {
       case "asked":
         if (node.state !== "waiting") {
           this.used.waiting += 1;
-          node.waits.push({ from: event.at, to: null });
+          node.waiting = { from: event.at, to: null };
+          for (let each = node; each; each = each.above) each.waits.push(node.waiting);
         }
         Object.assign(node, { state: "waiting", toolset: event.toolset, tool: event.tool, why: event.why, terminal: event.terminal_only });
         break;
@@ -260,7 +268,7 @@ export class Timeline {
   settle(node, at) {
     if (node.state !== "waiting") return;
     this.used.waiting -= 1;
-    node.waits.at(-1).to = at;
+    node.waiting.to = at;
   }
 
   /** What a process left open when it ended. */
