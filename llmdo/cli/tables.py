@@ -91,6 +91,7 @@ COMMANDS: Mapping[str, Mapping[str, tuple[str, ...] | None]] = {
         "--attach": (),
         "--model": (),
         "--max-depth": (),
+        "--run": (),
         "--no-journal": None,
         "--page": None,
         "--debug": None,

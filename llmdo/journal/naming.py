@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import secrets
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, NamedTuple
 
 from llmdo.base.diagnostic import LlmdoError, did_you_mean
@@ -16,6 +18,11 @@ _OF_LATER_RUN = re.compile(r"[1-9][0-9]{0,5}\.")
 
 PART = ".part"
 """The part of a file name after the id of a run being imported."""
+
+
+def new_run() -> str:
+    """A unique id for a run; ids sort by time."""
+    return f"{datetime.now(UTC):%Y%m%dT%H%M%S%f}"[:-3] + f"-{secrets.token_hex(4)}"
 
 
 def require_id(run: str) -> str:

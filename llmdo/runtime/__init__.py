@@ -6,6 +6,7 @@ an entry's function.
 """
 
 from llmdo.journal.decided import DecidedCall
+from llmdo.journal.naming import new_run
 from llmdo.runtime.approvals.approver import (
     Answer,
     ApproveAll,
@@ -28,7 +29,6 @@ from llmdo.runtime.gate.policy import DepthLimit, PolicyRefusal, RunPolicy
 from llmdo.runtime.models.choice import ModelChoice
 from llmdo.runtime.options import RunOptions
 from llmdo.runtime.outcome import RunOutcome, Usage
-from llmdo.runtime.preparation import new_run
 from llmdo.runtime.run import consented, run
 
 __all__ = [

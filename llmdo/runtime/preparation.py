@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import os
-import secrets
-from datetime import UTC, datetime
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +19,7 @@ from llmdo.graph.keys import NOWHERE, decoded
 from llmdo.graph.limits import Limits
 from llmdo.graph.models import python_reference, recording_file
 from llmdo.graph.toolkit import delegating, reachable
+from llmdo.journal.naming import new_run
 from llmdo.journal.spent import spent
 from llmdo.journal.unsettled import commands_of
 from llmdo.policy.authority import decide
@@ -264,11 +263,6 @@ def _models(
 
 def _notice(log: RunLog, entry: Entry, server: str, message: str) -> None:
     log.tell(ServerNoticed(path=entry.name, server=server, message=message))
-
-
-def new_run() -> str:
-    """A unique id for a run; ids sort by time."""
-    return f"{datetime.now(UTC):%Y%m%dT%H%M%S%f}"[:-3] + f"-{secrets.token_hex(4)}"
 
 
 async def start_servers(config: RuntimeConfig, entry: CallFrame) -> None:

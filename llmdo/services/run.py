@@ -186,6 +186,10 @@ class RunRequest:
     )
     models: tuple[str, ...] = field(default=(), metadata=MODELS)
     max_depth: int | None = field(default=None, metadata=MAX_DEPTH)
+    run: str | None = field(
+        default=None, metadata=option("The id of the new run.", metavar="ID", hidden=True)
+    )
+    """From `new_run`, if who starts it has to know it; None: a new one."""
     later: bool = False
     """Whether questions wait in the journal."""
     no_journal: bool = field(
@@ -253,6 +257,7 @@ def run(request: RunRequest, host: Host) -> EndedRun:
         attachments=attached,
         max_depth=request.max_depth,
         debug=request.debug,
+        **({"run": request.run} if request.run is not None else {}),
     )
     if request.continues is not None:
         plan = continuing(plan, request.continues, environ, keeps=keeps)

@@ -1,7 +1,8 @@
-"""Other processes that work on runs: those started to resume them, and that of a run which a page watches.
+"""Other processes that work on runs: those started to begin or resume them, and that of a run which a page watches.
 
-Code of the workspace runs in them, not in the caller. The started command is `llmdo resume RUN --approvals later`:
-it stops when only questions are left, its journal records the result, and it outlives whoever started it.
+Code of the workspace runs in them, not in the caller. The started command is `llmdo run` or `llmdo resume RUN`, with
+`--approvals later`: it stops when only questions are left, its journal records the result, and it outlives whoever
+started it.
 """
 
 from __future__ import annotations
@@ -16,11 +17,12 @@ import subprocess
 import sys
 import tempfile
 import threading
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass, field
 from typing import IO, TYPE_CHECKING, Any, Self
 
 from llmdo.base.diagnostic import LlmdoError, unsteering
+from llmdo.journal.naming import new_run
 from llmdo.journal.opening import STORE, address_of, runs_of
 from llmdo.journal.questions import GoesOnError, StaleError
 from llmdo.journal.summary import ending
@@ -53,12 +55,26 @@ class _Started:
     @property
     def fault(self) -> str | None:
         """The reason why it could not go on, if it could not."""
-        if self.process.poll() != COULD_NOT:
-            return None
+        return self.last_words if self.process.poll() == COULD_NOT else None
+
+    @property
+    def last_words(self) -> str:
+        """What it said last: its error, if it had one."""
         self.words.seek(0)
         text = self.words.read()[-LAST:].decode(errors="replace")
         _, error, sentence = text.rpartition("error: ")
         return unsteering(f"{error}{sentence}" if error else text).strip()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BegunHere:
+    """A run to begin in a process of its own."""
+
+    entry: str
+    input: str | None = None
+    """None if the entry's own holds."""
+    continues: str | None = None
+    """The run that it continues, with what was said in it."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -104,6 +120,18 @@ class ResumeProcesses:
                 self._following[run] = thread
                 thread.start()
 
+    def begin(self, begun: BegunHere) -> str:
+        """Begins a run as `llmdo run` does, so that its questions wait in its journal; returns its id."""
+        run = new_run()
+        words = [f"--entry={begun.entry}", f"--run={run}", "--approvals", "later"]
+        if begun.continues is not None:
+            words.append(f"--continue={begun.continues}")
+        if begun.input is not None:
+            words += ["--input", "-"]
+        with self._lock:
+            self._start(run, ["run", *words], begun.input)
+        return run
+
     def _resume(self, run: str) -> None:
         self._start(run, ["resume", run, "--approvals", "later"])
 
@@ -133,7 +161,8 @@ class ResumeProcesses:
         words = ["batch", "retry", batch, "--failed", *chosen]
         self._start(self.batch(batch), [*words, "--fleet", "-"] if by_workers else words)
 
-    def _start(self, name: str, words: Sequence[str]) -> None:
+    def _start(self, name: str, words: Sequence[str], given: str | None = None) -> None:
+        """Starts a command, whose standard input is the text that is given: others can read arguments."""
         if self.is_at_work(name):
             return
         if before := self._started.pop(name, None):
@@ -141,15 +170,19 @@ class ResumeProcesses:
         # `-P`: nothing in the workspace is taken for llmdo itself.
         command = [sys.executable, "-P", "-m", "llmdo", *words, "--project", str(self.root)]
         words_of = tempfile.TemporaryFile()  # noqa: SIM115  # the process has it for as long as it runs
-        process = subprocess.Popen(
-            command,
-            cwd=self.root,
-            env=self._environment(),
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=words_of,
-            start_new_session=True,  # Ctrl-C ends whoever started it, not this
-        )
+        with tempfile.TemporaryFile() if given is not None else nullcontext() as text:
+            if text and given is not None:
+                text.write(given.encode())
+                text.seek(0)
+            process = subprocess.Popen(
+                command,
+                cwd=self.root,
+                env=self._environment(),
+                stdin=text or subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=words_of,
+                start_new_session=True,  # Ctrl-C ends whoever started it, not this
+            )
         self._started[name] = _Started(process=process, words=words_of)
 
     def _environment(self) -> dict[str, str]:
@@ -170,6 +203,11 @@ class ResumeProcesses:
         """The reason why the run could not go on, from the last process that tried; None if it could, or does."""
         started = self._started.get(run)
         return started.fault if started else None
+
+    def last_words(self, run: str) -> str:
+        """What the last process of ours for the run said last; empty if there was none, or it said nothing."""
+        started = self._started.get(run)
+        return started.last_words if started else ""
 
     def stop(self, run: str) -> bool:
         """Ends our process of the run, as Ctrl-C does; returns whether there was one."""

@@ -4,7 +4,8 @@ Data are drawn by one shell of plain ES modules, from a server or from a file. T
 no request leaves the machine. How a view is added: `docs/page.md`, at its end.
 
 - `subject`: the project of a page; `endpoints`, `shapes`: the answers to its requests, and their JSON;
-- `day`, `team`, `changes`, `checked`, `inbox`, `runs`: the views, each with its endpoints and its part of a file;
+- `day`, `team`, `changes`, `checked`, `inbox`, `runs`, `starting`: the views, each with its endpoints and its part of
+  a file;
 - `static/`: the modules that browsers run; `shell`: one document of them all;
 - `server`, `guard`, `opening`: the server, its access control, and the start of a browser at its address;
 - `export`: the page as one file.

@@ -36,7 +36,7 @@ async def show(request: ServerRequest, put: Callable[[str], None], tell: Tell, *
     if request.is_open_to_others:
         tell(
             f"warning: others can connect to {request.host}, and what is sent is not encrypted; whoever has the link"
-            " sees all of it, and answers for you"
+            " sees all of it, answers for you and starts runs"
         )
     _end_with_signals()
     with link_file() as link:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from llmdo.base.diagnostic import LlmdoError
 from llmdo.extensions.registry import features
-from llmdo.features.page import changes, checked, day, inbox, runs, shell, team
+from llmdo.features.page import changes, checked, day, inbox, runs, shell, starting, team
 from llmdo.features.page.endpoints import Inquiry, RequestError
 from llmdo.features.page.guard import API, EVERYWHERE, LOCAL, Guard, GuardedApp
 from llmdo.features.page.shapes import answered
@@ -44,6 +44,7 @@ VIEWS = (
     checked,
     inbox,
     runs,
+    starting,
     *(import_module(view) for each in features() for view in each.views),
 )
 """The modules of all views, each with the endpoints that its module in `static/` asks."""

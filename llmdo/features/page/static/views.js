@@ -11,6 +11,7 @@ import { overview } from "./overview.js";
 import { reach } from "./reach.js";
 import { run } from "./run.js";
 import { runs } from "./runs.js";
+import { start } from "./start.js";
 import { totals } from "./totals.js";
 
-export const VIEWS = [day, overview, reach, diff, findings, inbox, runs, run, compare, ...OTHERS, totals].filter(Boolean);
+export const VIEWS = [day, overview, reach, diff, findings, inbox, runs, run, start, compare, ...OTHERS, totals].filter(Boolean);

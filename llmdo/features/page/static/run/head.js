@@ -14,7 +14,12 @@ export class RunHead {
     this.badge = h("span", { class: "badge" });
     this.facts = h("dl", { class: "run-facts" });
     this.news = h("div", { class: "run-news" });
-    this.heading = h("header", { class: "heading" }, h("h1", {}, title || entry), title && h("span", { class: "dim" }, entry), item && itemLink(item), h("span", { class: "mono dim" }, id), this.badge);
+    this.heading = h("header", { class: "heading" }, h("h1", {}, title || entry), title && h("span", { class: "dim" }, entry), item && itemLink(item), h("span", { class: "mono dim" }, id), this.badge, !isFile && this.again(entry));
+  }
+
+  again(entry) {
+    this.more = h("a", { href: href("start", entry, { continues: this.id }), hidden: true }, "Say more to it");
+    return [h("a", { href: href("start", entry, { again: this.id }) }, "Run again with another input"), this.more];
   }
 
   /** Draws the run as a timeline has it; `isLive` says whether that is at its end, `fault` why it could not go on. */
@@ -23,6 +28,7 @@ export class RunHead {
     const state = isLive ? (isRunning ? "running" : (run.status ?? "stopped")) : "replayed";
     this.badge.className = `badge ${toneOf(state)}`;
     this.badge.textContent = wordOf(state);
+    if (this.more) this.more.hidden = state !== "completed";
     fill(
       this.facts,
       factsOf(timeline).map(([name, text]) => h("div", {}, h("dt", {}, name), h("dd", {}, text))),
