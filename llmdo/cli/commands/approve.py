@@ -80,14 +80,14 @@ def _is_at_terminal() -> bool:
 def _askers() -> answering.TerminalAskers:
     """Who asks the person at the terminal."""
     from llmdo.runtime.approvals.postponed import question_in
-    from llmdo.runtime.approvals.screen import Screen
+    from llmdo.runtime.approvals.screen import AskingScreen
     from llmdo.runtime.approvals.terminal import AskOnTerminal
     from llmdo.runtime.approvals.together import AskTogether
 
     terminal = AskOnTerminal(sys.stdin, sys.stderr, os.environ)
     return answering.TerminalAskers(
         alone=lambda question: asyncio.run(terminal.ask(question_in(question.path, question.record))),
-        together=AskTogether(Screen(sys.stdin, sys.stderr, os.environ)).ask,
+        together=AskTogether(AskingScreen(sys.stdin, sys.stderr, os.environ)).ask,
     )
 
 
