@@ -199,7 +199,7 @@ def _end(
 def reached(store: BatchStore, bounds: BatchBounds, begun: int = 0) -> str | None:
     """The bound that is reached, in a sentence; None if none is."""
     if bounds.items is not None and begun >= bounds.items and store.counts().get("queued"):
-        return f"{begun} items were begun, as `--limit` says"
+        return f"{begun} item{' was' if begun == 1 else 's were'} begun, as `--limit` says"
     if bounds.failures is not None:
         failed = store.counts().get("failed", 0)
         if failed >= bounds.failures:

@@ -104,7 +104,9 @@ def test_a_try_of_one_item_shows_what_its_model_was_given(llmdo: Llmdo, mail: Pa
     inputs(mail, MAIL, {"subject": "two", "text": "wrong"})
     words = ("--inputs", "in.jsonl", "--input", "{text} of {subject}", "--limit", "1")
     done = llmdo("batch", "main", *words, "--format", "json", cwd=mail)
-    assert json.loads(done.out)["items"]["queued"] == 1
+    outcome = json.loads(done.out)
+    assert outcome["items"]["queued"] == 1
+    assert outcome["reason"] == "1 item was begun, as `--limit` says"
     (run,) = listed(llmdo, mail)
     assert done.err.splitlines()[1:7] == [
         f"item 1, 1, run {run['run']}",
