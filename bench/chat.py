@@ -74,7 +74,7 @@ class Silent:
         """Nobody answers."""
         return Approving(approver=RejectAll(), mode="reject-all", unasked=False, tightening=())
 
-    def watching(self, **_: str) -> AbstractContextManager[Watch]:
+    def watching(self, **_: object) -> AbstractContextManager[Watch]:
         """Nothing."""
         return nullcontext(Watch(sink=lambda _: None, abandon=lambda: None))
 

@@ -31,6 +31,7 @@ def list_as_asked(options: Mapping[str, str]) -> int:
         root=Path(options["project"]),
         entry=options.get("entry"),
         status=options.get("status"),
+        where=(options["where"],) if "where" in options else (),
         limit=int(options.get("limit", "20")),
     )
     return list_runs(request, as_json=options.get("format") == "json")

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from llmdo.cli.terminal import Terminal
     from llmdo.graph.resolved import Graph
     from llmdo.runtime import Approver, RunOutcome, Stop
-    from llmdo.services.plan import Approving, Watch
+    from llmdo.services.plan import Approving, RunPlan, Watch
     from llmdo.workspace.trust import Consent
 
 LAST = 5  # seconds that the page may take to end
@@ -60,11 +60,11 @@ class PagedTerminal:
         return TwoChannelApprover(self.connection, terminal, say)
 
     @contextmanager
-    def watching(self, *, run: str, entry: str, approvals: str) -> Iterator[Watch]:
+    def watching(self, *, plan: RunPlan, approvals: str) -> Iterator[Watch]:
         """The terminal's display; the page gets the id of the run."""
         with suppress(OSError):  # the page is gone, and the run goes on
-            self.connection.sendall(json.dumps({"run": run}).encode() + b"\n")
-        with self.terminal.watching(run=run, entry=entry, approvals=approvals) as watch:
+            self.connection.sendall(json.dumps({"run": plan.options.run}).encode() + b"\n")
+        with self.terminal.watching(plan=plan, approvals=approvals) as watch:
             yield watch
 
     def wait_for(

@@ -20,7 +20,7 @@ LONGEST_NUMBER = 18  # digits
 
 _FLAGS = ("locked", "strict", "fix", "no-cache")
 _VALUES = ("project", "format")
-_LISTING = ("project", "format", "entry", "status", "limit")
+_LISTING = ("project", "format", "entry", "status", "where", "limit")
 
 
 def options(

@@ -297,6 +297,7 @@ COMMANDS: Mapping[str, Mapping[str, tuple[str, ...] | None]] = {
     "runs list": {
         "--entry": (),
         "--status": (),
+        "--where": (),
         "--limit": (),
         "--turns": None,
         "--format": ("text", "json"),

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from llmdo.graph.resolved import Graph
     from llmdo.runtime import RunOutcome, Stop
-    from llmdo.services.plan import Approving, Watch
+    from llmdo.services.plan import Approving, RunPlan, Watch
     from llmdo.workspace.trust import Consent
 
 
@@ -42,10 +42,18 @@ class Terminal:
         """Who answers, as the options say."""
         return approving(self.approvals, graph, self.environ)
 
-    def watching(self, *, run: str, entry: str, approvals: str) -> AbstractContextManager[Watch]:
+    def watching(self, *, plan: RunPlan, approvals: str) -> AbstractContextManager[Watch]:
         """The display, the log and the trace."""
         mode = None if self.is_brief else approvals
-        return watching(self.watch, run=run, entry=entry, approvals=mode, environ=self.environ)
+        return watching(
+            self.watch,
+            run=plan.options.run or "",
+            entry=plan.entry,
+            approvals=mode,
+            environ=self.environ,
+            title=plan.title,
+            item=plan.options.item,
+        )
 
     def wait_for(
         self, work: Coroutine[object, object, RunOutcome], abandon: Callable[[], None], stop: Stop

@@ -16,6 +16,10 @@ from llmdo.services.plan import Watch
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+    from llmdo.journal.run_item import RunItem
+    from llmdo.runtime.telemetry.redaction import Redaction
+    from llmdo.runtime.telemetry.trace import TraceChoice
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WatchOptions:
@@ -43,11 +47,18 @@ class WatchOptions:
 
 @contextmanager
 def watching(
-    options: WatchOptions, *, run: str, entry: str, approvals: str | None, environ: Mapping[str, str]
+    options: WatchOptions,
+    *,
+    run: str,
+    entry: str,
+    approvals: str | None,
+    environ: Mapping[str, str],
+    title: str = "",
+    item: RunItem | None = None,
 ) -> Iterator[Watch]:
     """Everything that watches the run of that id while the block runs; all of it is closed however that ends.
 
-    `approvals` says who answers; None omits the beginning of the run.
+    `approvals` says who answers; None omits the beginning of the run. `title` is the uncut text of its title.
 
     Raises:
         LlmdoError: The log or the trace cannot be written.
@@ -57,23 +68,16 @@ def watching(
     from llmdo.runtime.telemetry.events import each
     from llmdo.runtime.telemetry.log import open_log
     from llmdo.runtime.telemetry.redaction import Redaction
-    from llmdo.runtime.telemetry.trace import TraceChoice, tracing
+    from llmdo.runtime.telemetry.trace import tracing
 
     redaction = Redaction.of(environ)
-    choice = TraceChoice(
-        environ=environ,
-        redaction=redaction,
-        say=_warn,
-        folder=Path(options.trace_dir) if options.trace_dir else None,
-        content=options.trace_content or options.trace_binary,
-        binary=options.trace_binary,
-    )
+    choice = _traced(options, environ, redaction)
     answer = SpokenAnswer(sys.stdout) if options.as_text and sys.stdout.isatty() else None
     with ExitStack() as stack:
         log = (
             stack.enter_context(open_log(Path(options.log_events), redaction)) if options.log_events else None
         )
-        instruments = stack.enter_context(tracing(choice, run=run, entry=entry))
+        instruments = stack.enter_context(tracing(choice, run=run, entry=entry, title=title, item=item))
         shown = Display(
             sys.stderr, detail=options.verbose, approvals=approvals, redaction=redaction, answer=answer
         )
@@ -89,6 +93,19 @@ def watching(
         )
     if log and log.failure:
         _warn(f"the log `{options.log_events}` is not complete: {log.failure}")
+
+
+def _traced(options: WatchOptions, environ: Mapping[str, str], redaction: Redaction) -> TraceChoice:
+    from llmdo.runtime.telemetry.trace import TraceChoice  # which takes a second
+
+    return TraceChoice(
+        environ=environ,
+        redaction=redaction,
+        say=_warn,
+        folder=Path(options.trace_dir) if options.trace_dir else None,
+        content=options.trace_content or options.trace_binary,
+        binary=options.trace_binary,
+    )
 
 
 @contextmanager

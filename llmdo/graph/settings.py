@@ -262,6 +262,19 @@ class Notify:
         ),
     )
     """Whether the content of runs leaves the machine, and not ids and names alone."""
+    page_env: str = field(
+        default="",
+        metadata=written(
+            PLAIN,
+            file=Key(
+                "page-env",
+                "Variable",
+                "The variable that holds the address of the page, to which a message of a run that waits has a link.",
+            ),
+            lock="The variable that holds the address of the page.",
+        ),
+    )
+    """Empty where a message names the command alone."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

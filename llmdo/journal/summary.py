@@ -113,14 +113,21 @@ def summary(journal: JournalStore, *, is_running: bool) -> Summary | None:
         continues=before.run if before else None,
         conversation=before.first if before else None,
         turn=before.turn if before else 1,
-        title=_title(first, item),
+        title=_title(first),
         item=item,
     )
 
 
-def _title(first: JournalEntry, item: RunItem | None) -> str:
+def title_and_item(journal: JournalStore) -> tuple[str, RunItem | None]:
+    """The title of the run of `journal` and the item that it is for; empty and None if it has not begun."""
+    first = next(journal.entries("run"), None)
+    return ("", None) if first is None else (_title(first), RunItem.of(first.data.get("item")))
+
+
+def _title(first: JournalEntry) -> str:
     """The title, made of the input without secrets: one that was cut through would not be known as one."""
     data = first.data
+    item = RunItem.of(data.get("item"))
     if item is not None and item.title:
         return title_of(None, item.title)
     return title_of(data.get("title"), str(data.get("input") or ""))
@@ -131,17 +138,25 @@ def ended_as(end: JournalEntry) -> str:
     return "truncated" if end.outcome == "completed" and end.data.get("truncated") else end.outcome
 
 
-def summaries(runs: RunIndex, tell: Callable[[JournalError], None]) -> Iterator[Summary]:
-    """The begun runs of a workspace, the last one first; `tell` gets the errors of unreadable journals."""
+def summaries(
+    runs: RunIndex,
+    tell: Callable[[JournalError], None],
+    is_chosen: Callable[[Summary, JournalStore], bool] = lambda _run, _journal: True,
+) -> Iterator[Summary]:
+    """The begun runs of a workspace that are chosen, the last one first.
+
+    `tell` gets the errors of unreadable journals.
+    """
     for name in reversed(runs.names()):
         try:
             with runs.read(name) as journal:
                 line = summary(journal, is_running=runs.is_claimed(name))
+                if line is None or not is_chosen(line, journal):
+                    continue
         except JournalError as error:
             tell(error)
             continue
-        if line is not None:
-            yield line
+        yield line
 
 
 def _used(journal: JournalStore) -> dict[str, Any]:

@@ -19,10 +19,15 @@ def title_of(template: str | None, text: str) -> str:
 
     A `template` has fields of a JSON object in braces; if the input lacks one, its first line counts.
     """
-    filled = filled_title(template, fields_of(text)) if template else None
-    text = text if filled is None else filled
+    text = title_text(template, text)
     first = next((line for line in map(str.strip, text.splitlines()) if line), "")
     return first if len(first) <= LONGEST else f"{first[: LONGEST - 1]}…"
+
+
+def title_text(template: str | None, text: str) -> str:
+    """The text of which a title is the start of the first line: secrets are cut out of it before that is."""
+    filled = filled_title(template, fields_of(text)) if template else None
+    return text if filled is None else filled
 
 
 def filled_title(template: str, fields: Mapping[str, object]) -> str | None:

@@ -6,7 +6,8 @@ import json
 from collections import defaultdict
 from datetime import UTC, datetime
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any, Literal
+from itertools import groupby
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from llmdo.base.values import also_in_json, dataclass, field
 from llmdo.journal.entries import JournalError, lineage
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from llmdo.journal.stored import JournalStore, RunIndex
 
 By = Literal["entry", "worker", "model", "day"]
+Key = TypeVar("Key")
 
 
 @dataclass(slots=True, kw_only=True)
@@ -43,6 +45,8 @@ class Total:
     questions: int | None = 0
     """None for a model, which asks nobody."""
     answers: int | None = 0
+    refusals: int | None = 0
+    """Calls that a rule or a person did not let through; None for a model."""
 
     @property
     def is_measured(self) -> bool:
@@ -75,25 +79,56 @@ class Total:
 
 def totals(runs: RunIndex, by: By, since: float, tell: Callable[[JournalError], None]) -> list[Total]:
     """The usage of the runs since `since`, by name; `tell` gets the errors of unreadable journals."""
-    known: dict[str, Total] = {}
+    known = _added(runs, tell, lambda journal: _of_run(journal, by, since))
+    return sorted(known.values(), key=lambda total: total.name)
+
+
+def daily(
+    runs: RunIndex, since: float, tell: Callable[[JournalError], None]
+) -> list[tuple[str, list[Total]]]:
+    """The usage of the runs since `since`, of each day in UTC that had some by entry; `tell` as in `totals`."""
+
+    def of_day(journal: JournalStore) -> dict[tuple[str, str], Total]:
+        first = _beginning(journal, since)
+        return {(_day(first), first.path): _whole(journal, first.path)} if first else {}
+
+    known = sorted(_added(runs, tell, of_day).items())
+    return [(day, [total for _, total in some]) for day, some in groupby(known, key=lambda item: item[0][0])]
+
+
+def _added(
+    runs: RunIndex, tell: Callable[[JournalError], None], of_run: Callable[[JournalStore], dict[Key, Total]]
+) -> dict[Key, Total]:
+    """What `of_run` says of each run, added up."""
+    known: dict[Key, Total] = {}
     for name in runs.names():
         try:
             with runs.read(name) as journal:
-                _merge(known, _of_run(journal, by, since))
+                _merge(known, of_run(journal))
         except JournalError as error:
             tell(error)
         except (KeyError, TypeError, ValueError, AttributeError, ArithmeticError) as error:
             tell(JournalError(f"run `{name}` cannot be read: {type(error).__name__}: {error}"))
-    return sorted(known.values(), key=lambda total: total.name)
+    return known
+
+
+def _beginning(journal: JournalStore, since: float) -> JournalEntry | None:
+    """The first entry of a run; None if it never began, or began earlier."""
+    first = next(journal.entries("run"), None)
+    return None if first is None or first.at < since else first
+
+
+def _day(entry: JournalEntry) -> str:
+    return f"{datetime.fromtimestamp(entry.at, UTC):%Y-%m-%d}"
 
 
 def _of_run(journal: JournalStore, by: By, since: float) -> dict[str, Total]:
     """The usage of one run; empty if it never began, or began earlier."""
-    first = next(journal.entries("run"), None)
-    if first is None or first.at < since:
+    first = _beginning(journal, since)
+    if first is None:
         return {}
     if by in ("entry", "day"):
-        name = first.path if by == "entry" else f"{datetime.fromtimestamp(first.at, UTC):%Y-%m-%d}"
+        name = first.path if by == "entry" else _day(first)
         return {name: _whole(journal, name)}
     parts = _in_parts(journal, by)
     for name, number in _unanswered(journal, by):
@@ -101,7 +136,7 @@ def _of_run(journal: JournalStore, by: By, since: float) -> dict[str, Total]:
     for name, total in parts.items():
         total.name = str(without_tokens(name))
         if by == "model":
-            total.questions = total.answers = None
+            total.questions = total.answers = total.refusals = None
     return parts
 
 
@@ -115,6 +150,7 @@ def _whole(journal: JournalStore, name: str) -> Total:
         _add_question(total, entry, waiting)
     for entry in journal.entries("request"):
         _add_request(total, _read(entry))
+    total.refusals = sum(map(_is_refusal, journal.entries("decision")))
     return total
 
 
@@ -125,7 +161,7 @@ def _in_parts(journal: JournalStore, by: By) -> defaultdict[str, Total]:
     left: dict[str, float] = {}
     asking: dict[str, str] = {}
     waiting: set[str] = set()
-    for entry in journal.entries("call", "sent", "request", "attempt", "asked", "answered"):
+    for entry in journal.entries("call", "sent", "request", "attempt", "asked", "answered", "decision"):
         data = {} if entry.kind == "sent" else _read(entry)
         match entry.kind:
             case "call":
@@ -140,6 +176,9 @@ def _in_parts(journal: JournalStore, by: By) -> defaultdict[str, Total]:
                 total.seconds += max(0.0, entry.at - left.get(entry.path, entry.at))
             case "attempt":
                 parts[worker[entry.path] if by == "worker" else data["model"]].failures += 1
+            case "decision" if by == "worker" and data["worker"]:
+                total = parts[data["worker"]]
+                total.refusals = (total.refusals or 0) + _is_refusal(entry)
             case "asked" | "answered" if by == "worker":
                 if entry.kind == "asked":
                     asking[entry.path] = data["worker"]
@@ -168,6 +207,11 @@ def _add_question(total: Total, entry: JournalEntry, waiting: set[str]) -> None:
     (waiting.discard if is_answer else waiting.add)(entry.path)
 
 
+def _is_refusal(entry: JournalEntry) -> bool:
+    """Whether a decision let a call not through; an edited call is decided anew."""
+    return entry.outcome == "denied" and _read(entry).get("changed") is None
+
+
 def _read(entry: JournalEntry) -> dict[str, Any]:
     """The body of an entry of which only numbers and names are shown: secrets are looked for only in those."""
     return entry.data if entry.spans else entry.understood(json.loads)
@@ -186,7 +230,7 @@ def _add_request(total: Total, data: dict[str, Any]) -> None:
         total.cost_usd += Decimal(usage["cost"])
 
 
-def _merge(known: dict[str, Total], more: dict[str, Total]) -> None:
+def _merge(known: dict[Key, Total], more: dict[Key, Total]) -> None:
     for name, total in more.items():
         before = known.setdefault(name, Total(name=total.name))
         before.runs += total.runs
@@ -201,3 +245,4 @@ def _merge(known: dict[str, Total], more: dict[str, Total]) -> None:
         is_asked = before.questions is not None and total.questions is not None
         before.questions = (before.questions or 0) + (total.questions or 0) if is_asked else None
         before.answers = (before.answers or 0) + (total.answers or 0) if is_asked else None
+        before.refusals = (before.refusals or 0) + (total.refusals or 0) if is_asked else None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter, defaultdict
 from decimal import Decimal
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from llmdo.base.values import dataclass, field, in_json, utc_text
@@ -14,6 +15,7 @@ from llmdo.journal.decided import IN_FULL, decided_in
 from llmdo.journal.entries import HANDED, UNCALLED, JournalError
 from llmdo.journal.spans import without_tokens
 from llmdo.journal.summary import frames_in, with_request
+from llmdo.journal.waits import Waits
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -42,6 +44,8 @@ class Node:
     path: str
     began: float = field(metadata=in_json(by=utc_text))
     ended: float = field(metadata=in_json(by=utc_text))
+    waited: float = 0.0
+    """The seconds of that in which it, or a call below it, waited for a person."""
     worker: str | None = None
     """None for a tool."""
     input: str = ""
@@ -73,6 +77,11 @@ class Node:
     children: dict[str, Node] = field(default_factory=dict, metadata=in_json(by=dict.values))
 
     @property
+    def seconds(self) -> float:
+        """The time that it took itself: a person's thinking is none of it."""
+        return max(0.0, self.ended - self.began - self.waited)
+
+    @property
     def only_decided(self) -> bool:
         """Whether it is a decision alone, as on the start of a server."""
         return bool(self.decisions) and self.name.endswith((STARTS, HANDED))
@@ -91,9 +100,11 @@ def tree(journal: JournalStore, arguments: Arguments | None = None) -> dict[str,
     """
     roots: dict[str, Node] = {}
     known: dict[str, Node] = {}
+    waits = Waits()
     for entry in journal.entries():
         if entry.kind in _OF_RUN:
             continue
+        waits.take(entry)
         node = known.get(entry.path)
         if node is None:
             node = known[entry.path] = Node(path=entry.path, began=entry.at, ended=entry.at)
@@ -101,6 +112,8 @@ def tree(journal: JournalStore, arguments: Arguments | None = None) -> dict[str,
             (above.children if above else roots)[entry.path] = node
         node.ended = entry.at
         _take(node, entry, arguments)
+    for path, node in known.items():
+        node.waited = waits.seconds(path, node.began, node.ended)
     return roots
 
 
@@ -216,6 +229,9 @@ def call_at(journal: JournalStore, path: str) -> Node | None:
         _take(node, entry, arguments)
     if node is not None:
         node.written = _written(journal, path)
+        own = journal.entries("asked", "decision", at=path)
+        waits = Waits(chain(own, journal.entries("asked", "decision", below=path)))
+        node.waited = waits.seconds(path, node.began, node.ended)
     return node
 
 

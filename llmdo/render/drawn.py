@@ -88,6 +88,7 @@ def call(node: Node) -> dict[str, Json]:
         "outcome": node.outcome,
         "began": node.began,
         "ended": node.ended,
+        "waited": node.waited,
         "input": drawn("input", node.input) if node.worker is not None else None,
         "written": None if node.written is None else drawn_arguments(_parsed(node.written)),
         "decisions": [_decision(decision) for decision in node.decisions],

@@ -3,22 +3,27 @@
 from __future__ import annotations
 
 import json
+import time
 from typing import TYPE_CHECKING
 
 from llmdo.base import jsonable
 from llmdo.base.diagnostic import excerpt, shown
 from llmdo.base.visible import visible, without_runs
+from llmdo.render import provenance
 from llmdo.render.amounts import since
 from llmdo.render.drawn import counted, drawn_arguments, drawn_names, drawn_texts, named
 from llmdo.services.inbox import like_calls
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from llmdo.base.values import Json
     from llmdo.journal.questions import Waiting
     from llmdo.services.answering import ApproveOutcome
     from llmdo.services.inbox import LikeCalls, Pending, PendingCall, ProposedChange
+
+    Calls = Mapping[tuple[str, str], PendingCall]
+    """Questions in full, by run and call path."""
 
 LONGEST = 200  # characters of the arguments that a line of the list quotes
 
@@ -35,9 +40,15 @@ def listed(pending: Sequence[Pending]) -> dict[str, Json]:
     }
 
 
-def listed_as_json(pending: Sequence[Pending]) -> str:
-    """The same as text."""
-    return f"{json.dumps(listed(pending), indent=2)}\n"
+def listed_as_json(pending: Sequence[Pending], calls: Calls, now: float) -> str:
+    """The same as text, with what is known about each call."""
+    known = {
+        place: {"provenance": provenance.as_data(call.provenance), "waits": [*provenance.waits(call, now)]}
+        for place, call in calls.items()
+    }
+    whole = listed(pending)
+    lines = [{**_line(each), **known.get((each.run.run, each.question.path), {})} for each in pending]
+    return f"{json.dumps({**whole, 'waiting': lines}, indent=2)}\n"
 
 
 def _group(group: LikeCalls) -> dict[str, Json]:
@@ -59,8 +70,8 @@ def like(group: LikeCalls, calls: Sequence[PendingCall]) -> dict[str, Json]:
     return {"schema": "llmdo.like/1", **_group(group), "calls": [question(each) for each in calls]}
 
 
-def as_text(groups: Sequence[LikeCalls], now: float) -> str:
-    """The waiting questions as lines, like calls together: how long each waits, its title, its arguments, its place."""
+def as_text(groups: Sequence[LikeCalls], calls: Calls, now: float) -> str:
+    """The waiting questions as lines, like calls together: each with its title, its place, and what is known of it."""
     lines: list[str] = []
     for group in groups:
         like = group.questions
@@ -75,6 +86,8 @@ def as_text(groups: Sequence[LikeCalls], now: float) -> str:
             lines.append(f"  {waits:>6}  {each.run.heading or each.run.entry}{only}")
             lines.append(f"          {_excerpt(own if same else each.question.record['arguments'])}")
             lines.append(f"          run {each.run.run}, {each.question.path}")
+            if call := calls.get((each.run.run, each.question.path)):
+                lines += [f"          {line}" for line in provenance.lines(call, now)]
     return "".join(f"{shown(line)}\n" for line in lines[1:])
 
 
@@ -94,6 +107,8 @@ def question(call: PendingCall) -> dict[str, Json]:
         "advice": drawn_texts(record["advice"]),
         "variables": [*waiting.variables],
         "change": None if call.change is None else _change(call.change),
+        "provenance": provenance.as_data(call.provenance),
+        "waits": [*provenance.waits(call, time.time())],
     }
 
 

@@ -204,9 +204,12 @@ def _over(node: Node, run: Summary) -> float | None:
 
 
 def _took(node: Node, run: Summary) -> str:
-    """The duration of a call; nothing if it did not end."""
+    """The duration of a call, without the time in which it waited for a person; nothing if it did not end."""
     over = _over(node, run)
-    return f"{_since(node.began, over or node.ended):.2f} s" if node.outcome or over else ""
+    if not (node.outcome or over):
+        return ""
+    waited = f", and waited {node.waited:.2f} s for a person" if node.waited else ""
+    return f"{max(0.0, _since(node.began, over or node.ended) - node.waited):.2f} s{waited}"
 
 
 def _ended(node: Node, run: Summary) -> str:

@@ -26,7 +26,9 @@ from urllib.parse import urlsplit
 from urllib.request import HTTPRedirectHandler, OpenerDirector, Request, build_opener
 
 from llmdo.base.credentials import LISTED
+from llmdo.base.jsonable import record
 from llmdo.journal.questions import waiting
+from llmdo.journal.summary import title_and_item
 from llmdo.runtime.telemetry.redaction import Redaction
 from llmdo.version import __version__
 
@@ -34,6 +36,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from llmdo.graph.settings import Notify
+    from llmdo.journal.run_item import RunItem
     from llmdo.journal.stored import JournalStore
     from llmdo.runtime.outcome import RunOutcome
 
@@ -121,15 +124,37 @@ class Message:
     body: bytes
 
 
+def answering(notify: Notify, outcome: RunOutcome, environ: Mapping[str, str]) -> Mapping[str, str]:
+    """Where the questions of a run that waits are answered: a command, and a link into a page if it is known."""
+    if outcome.status != "waiting":
+        return {}
+    command = {"command": f"llmdo approve {outcome.run}"}
+    if not notify.page_env:
+        return command
+    try:
+        page = _url(notify.page_env, environ).partition("#")[0]
+    except UnusableError as problem:
+        _warn(f"the webhook is not told where run {outcome.run} is answered: {problem}")
+        return command
+    return {**command, "link": f"{page}#/inbox/{outcome.run}"}
+
+
 def message_of(
-    outcome: RunOutcome, workspace: str, session: int, content: Mapping[str, object] | None
+    outcome: RunOutcome,
+    workspace: str,
+    session: int,
+    content: Mapping[str, object] | None,
+    places: Mapping[str, str],
+    item: RunItem | None = None,
 ) -> Message:
-    """The message with ids and names of the run, and `content` if any."""
+    """The message with ids and names of the run and its item, the `places` of its answers, and `content` if any."""
     data: dict[str, object] = {
         "run": outcome.run,
         "entry": outcome.entry,
         "workspace": workspace,
         "status": outcome.status,
+        **({"item": record(item)} if item else {}),
+        **places,
     }
     whole = {
         "type": f"run.{outcome.status}",
@@ -143,14 +168,19 @@ def message_of(
 
 
 def content_of(
-    outcome: RunOutcome, journal: JournalStore | None, notify: Notify, environ: Mapping[str, str]
+    outcome: RunOutcome,
+    title: str,
+    journal: JournalStore | None,
+    notify: Notify,
+    environ: Mapping[str, str],
 ) -> Mapping[str, object]:
-    """A run's output and error, and its waiting questions, without secrets of the environment."""
+    """A run's title, output and error, and its waiting questions, without secrets of the environment."""
     listed = ",".join((environ.get(LISTED, ""), notify.url_env, notify.secret_env))
     plain = Redaction.of({**environ, LISTED: listed}).plain
     text = outcome.output
     questions = waiting(journal).values() if journal and outcome.status == "waiting" else ()
     content = {
+        "title": title,
         "output": json.loads(text) if outcome.is_typed and text else text,
         "error": outcome.error,
         "questions": [
@@ -176,8 +206,10 @@ def tell(
         return
     try:
         receiver = Receiver.of(notify, environ)
-        content = content_of(outcome, journal, notify, environ) if notify.content else None
-        message = message_of(outcome, workspace, session, content)
+        title, item = title_and_item(journal) if journal else ("", None)
+        content = content_of(outcome, title, journal, notify, environ) if notify.content else None
+        places = answering(notify, outcome, environ)
+        message = message_of(outcome, workspace, session, content, places, item)
     except Exception as error:  # whatever it is, it is no reason for a run to fail
         _give_up(outcome.run, str(error) if isinstance(error, UnusableError) else type(error).__name__)
         return
@@ -264,6 +296,10 @@ class _NoRedirects(HTTPRedirectHandler):
 
 def _give_up(run: str, problem: str) -> None:
     """Reports that nobody was notified, for which no run waits or fails."""
+    _warn(f"the webhook was not notified of run {run}: {problem}")
+
+
+def _warn(sentence: str) -> None:
     with suppress(OSError, ValueError):
-        sys.stderr.write(f"warning: the webhook was not notified of run {run}: {problem}\n")
+        sys.stderr.write(f"warning: {sentence}\n")
         sys.stderr.flush()

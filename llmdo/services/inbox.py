@@ -13,7 +13,8 @@ from llmdo.journal import JournalError
 from llmdo.journal.alike import LikeQuestions
 from llmdo.journal.binding import binding_of
 from llmdo.journal.entries import lineage
-from llmdo.journal.opening import runs_of
+from llmdo.journal.opening import batches_of, runs_of
+from llmdo.journal.provenance import Provenance, provenance
 from llmdo.journal.questions import (
     StaleError,
     waiting,
@@ -31,6 +32,7 @@ from llmdo.workspace.root import Folders
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
+    from llmdo.journal.items import State
     from llmdo.journal.questions import Waiting
     from llmdo.journal.stored import JournalStore, RunIndex
     from llmdo.journal.summary import Summary
@@ -188,12 +190,24 @@ def _raises(record: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class BatchStanding:
+    """The batch whose item waits with a run."""
+
+    batch: str
+    counts: Mapping[State, int]
+    """Its items by state."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class PendingCall:
-    """A question that waits, with the effect of its call on a file."""
+    """A question that waits, with what is known about its call."""
 
     pending: Pending
     change: ProposedChange | None
     """None if no effect on a file is known."""
+    provenance: Provenance
+    batch: BatchStanding | None
+    """None if the run is of no batch."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -250,14 +264,44 @@ class Inbox:
             LlmdoError: There is no such run, or it cannot be read.
         """
         runs = runs_of(self.root, self.environ)
-        name = runs.find(run)
+        questions = {each.pending.question.path: each for each in self._calls(runs, runs.find(run))}
+        if path not in questions:
+            raise StaleError(f"no question waits at `{path}`", hint=did_you_mean(path, questions))
+        return questions[path]
+
+    def calls(self, pending: Iterable[Pending]) -> dict[tuple[str, str], PendingCall]:
+        """These questions in full, by run and call path; without those that wait no more.
+
+        Raises:
+            LlmdoError: One of the runs cannot be read any more.
+        """
+        wanted = {(each.run.run, each.question.path) for each in pending}
+        runs = runs_of(self.root, self.environ)
+        full = (each for run in dict.fromkeys(run for run, _ in wanted) for each in self._calls(runs, run))
+        keyed = {(each.pending.run.run, each.pending.question.path): each for each in full}
+        return {place: call for place, call in keyed.items() if place in wanted}
+
+    def _calls(self, runs: RunIndex, name: str) -> Iterator[PendingCall]:
+        """All that waits in a run, in full."""
         with runs.read(name) as journal:
             summed = summary(journal, is_running=runs.is_claimed(name))
-            questions = {each.question.path: each for each in _pending(journal, summed)} if summed else {}
-            if path not in questions:
-                raise StaleError(f"no question waits at `{path}`", hint=did_you_mean(path, questions))
-            change = proposed_change(questions[path].question.record, _folders(self.root, journal))
-            return PendingCall(pending=questions[path], change=change)
+            pending = [*_pending(journal, summed)] if summed else []
+            batch = self._batch(name) if pending else None
+            folders = _folders(self.root, journal) if pending else None
+            for each in pending:
+                yield PendingCall(
+                    pending=each,
+                    change=proposed_change(each.question.record, folders),
+                    provenance=provenance(journal, each.question),
+                    batch=batch,
+                )
+
+    def _batch(self, run: str) -> BatchStanding | None:
+        batches = batches_of(self.root, self.environ)
+        if (batch := batches.of_run(run)) is None:
+            return None
+        with batches.open(batch) as store:
+            return BatchStanding(batch=batch, counts=store.counts())
 
 
 def _pending(journal: JournalStore, run: Summary) -> Iterator[Pending]:

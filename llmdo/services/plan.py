@@ -14,6 +14,7 @@ from llmdo.journal.eligibility import require_going
 from llmdo.journal.location import require_here
 from llmdo.journal.opening import runs_of
 from llmdo.journal.questions import waiting
+from llmdo.journal.title import title_text
 from llmdo.journal.unsettled import require_ended
 from llmdo.services.basis import BegunRun, Origin, to_go_on, word_on
 from llmdo.services.root import DEBUG, ROOT, RUN, SOURCES
@@ -83,8 +84,8 @@ class Host(Protocol):
     def approving(self, graph: Graph) -> Approving:
         """Who answers the questions of a run of `graph`."""
 
-    def watching(self, *, run: str, entry: str, approvals: str) -> AbstractContextManager[Watch]:
-        """The observers of the run of that id."""
+    def watching(self, *, plan: RunPlan, approvals: str) -> AbstractContextManager[Watch]:
+        """The observers of the planned run."""
 
     def wait_for(
         self, work: Coroutine[object, object, RunOutcome], abandon: Callable[[], None], stop: Stop
@@ -130,6 +131,13 @@ class RunPlan:
     def saying(self, **options: object) -> RunPlan:
         """The same with these options of `RunOptions` replaced, by name."""
         return replace(self, options=replace(self.options, **options))  # type: ignore[arg-type]
+
+    @property
+    def title(self) -> str:
+        """The text of its title, which still holds the secrets that its input does."""
+        entry, item = self.basis.graph.entries[self.entry], self.options.item
+        text = self.options.input if self.options.input is not None else entry.input
+        return (item and item.title) or title_text(entry.title, text or "")
 
     @property
     def recorder(self) -> Recorder:
@@ -215,7 +223,7 @@ def execute(plan: RunPlan, answering: Approving, host: Host) -> EndedRun:
     plan, stop = plan.trusted_by(host.consent), Stop()
     with (
         nullcontext() if host.is_brief else plan.audited(host.tell),
-        host.watching(run=plan.options.run or "", entry=plan.entry, approvals=answering.mode) as watch,
+        host.watching(plan=plan, approvals=answering.mode) as watch,
     ):
         plan = plan.saying(
             approver=answering.approver,

@@ -23,6 +23,7 @@ from llmdo.base.values import dataclass, field, in_json, replace
 from llmdo.base.visible import visible
 from llmdo.journal import SUFFIX, JournalError
 from llmdo.journal import audit as audits
+from llmdo.journal.conditions import condition_on, conditions
 from llmdo.journal.eligibility import cancel as call_off
 from llmdo.journal.entries import CANCELLED
 from llmdo.journal.kept_sources import sweep
@@ -31,7 +32,7 @@ from llmdo.journal.opening import batches_of, claimed, read_run, runs_of
 from llmdo.journal.questions import user
 from llmdo.journal.requests import shown_requests
 from llmdo.journal.summary import COMPLETE, summaries, summary
-from llmdo.journal.totals import totals
+from llmdo.journal.totals import daily, totals
 from llmdo.journal.tree import full_tree, tree, walk
 from llmdo.services.retention import DAY, retention
 from llmdo.services.root import PROJECT, ROOT, root_folder
@@ -63,6 +64,14 @@ class RunsRequest:
         default=None,
         metadata=option("completed, truncated, failed, cancelled, interrupted, waiting, running or stopped."),
     )
+    where: tuple[str, ...] = field(
+        default=(),
+        metadata=option(
+            "Runs that meet all of it: 'cost > 0.1 and title ~ refund', 'item = a.md', a text; may be repeated.",
+            metavar="CONDITION",
+        ),
+    )
+    """As `conditions` takes them."""
     limit: int = field(
         default=20, metadata=option("How many of the latest runs to list; 0 for all.", least=0)
     )
@@ -130,11 +139,20 @@ class PruneRequest:
 
 
 def list_runs(request: RunsRequest, tell: Tell) -> list[Summary]:
-    """The runs with a journal, the last one first; tells of unreadable ones."""
-    chosen = (
-        run
-        for run in summaries(runs_of(request.root), _telling(tell))
-        if request.entry in (None, run.entry) and request.status in (None, run.status)
+    """The runs with a journal, the last one first; tells of unreadable ones.
+
+    Raises:
+        LlmdoError: A condition is none.
+    """
+    named = {"entry": request.entry, "status": request.status}
+    wanted = (
+        *(condition_on(key, "=", value) for key, value in named.items() if value is not None),
+        *conditions(request.where),
+    )
+    chosen = summaries(
+        runs_of(request.root),
+        _telling(tell),
+        lambda run, journal: all(condition.holds(run, journal) for condition in wanted),
     )
     listed = chosen if request.turns else _as_one(chosen)
     return list(islice(listed, min(request.limit, sys.maxsize) or None))
@@ -180,6 +198,15 @@ def stats(root: Path, by: By, since: str | None, tell: Tell) -> list[Total]:
         LlmdoError: `since` is neither.
     """
     return totals(runs_of(root), by, float("-inf") if since is None else moment(since), _telling(tell))
+
+
+def stats_by_day(root: Path, since: str, tell: Tell) -> list[tuple[str, list[Total]]]:
+    """The usage of each day in UTC that had some, by entry; `since` and `tell` as in `stats`.
+
+    Raises:
+        LlmdoError: `since` is no time.
+    """
+    return daily(runs_of(root), moment(since), _telling(tell))
 
 
 def moment(text: str) -> float:
@@ -353,7 +380,7 @@ def of_like_calls(reason: str) -> str:
 def _calls(journal: JournalStore) -> Iterator[NotableCall]:
     for node in walk(tree(journal)):
         if not node.only_decided:
-            seconds, cost = max(0.0, node.ended - node.began), node.cost_usd
+            seconds, cost = node.seconds, node.cost_usd
             yield NotableCall(
                 run=journal.run, path=node.path, worker=node.worker, seconds=seconds, cost_usd=cost
             )

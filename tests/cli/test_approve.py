@@ -287,7 +287,7 @@ def test_a_terminal_that_goes_away_under_a_question_has_not_answered_it(llmdo: L
 
 def without_waits(listed: str) -> str:
     """A list without how long each question waits."""
-    return re.sub(r"^ +[0-9]+ (s|min)  ", "", listed, flags=re.MULTILINE)
+    return re.sub(r"^ +[0-9]+ (s|min)  |waits for [0-9]+ (s|min)", "", listed, flags=re.MULTILINE)
 
 
 def test_all_that_waits_is_in_one_list(llmdo: Llmdo, asking: Path) -> None:

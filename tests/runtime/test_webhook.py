@@ -196,6 +196,28 @@ def test_a_run_that_waits_and_goes_on_and_one_that_fails_are_reported(root: Path
     assert len({headers["webhook-id"] for _, headers, _ in receiver.got}) == 3
 
 
+def test_who_is_told_that_a_run_waits_is_told_where_it_is_answered(
+    root: Path, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert llmdo(root, "run", "main", "ask", "--approvals", "later").returncode == 3
+    manifest = root / "llmdo.toml"
+    manifest.write_text(f'{manifest.read_text()}page-env = "TEAM_PAGE"\n')
+    assert llmdo(root, "lock").returncode == 0
+    monkeypatch.setenv("TEAM_PAGE", "https://agents.acme.example/page/#token=x")
+    assert llmdo(root, "run", "main", "ask", "--approvals", "later").returncode == 3
+    monkeypatch.setenv("TEAM_PAGE", "http://agents.acme.example/")
+    unusable = llmdo(root, "run", "main", "ask", "--approvals", "later")
+    assert llmdo(root, "run", "main", "life").returncode == 0
+    by_command, by_link, without, ended = (message["data"] for message in messages(receiver))
+    assert by_command["command"] == f"llmdo approve {by_command['run']}"
+    assert by_link["link"] == f"https://agents.acme.example/page/#/inbox/{by_link['run']}"
+    assert "link" not in by_command
+    assert "link" not in without
+    assert without["command"] == f"llmdo approve {without['run']}"
+    assert "the address in `TEAM_PAGE` does not begin with `https://`" in unusable.stderr
+    assert not {"command", "link"} & ended.keys()
+
+
 def test_content_is_sent_where_the_manifest_says_so_and_without_secrets(
     root: Path, receiver: Receiver
 ) -> None:
@@ -209,6 +231,18 @@ def test_content_is_sent_where_the_manifest_says_so_and_without_secrets(
     [question] = waiting["questions"]
     assert (question["path"], question["tool"], question["arguments"]["sum"]) == ("main/pay#1", "pay", 7)
     assert b"hunter2" not in b"".join(body for _, _, body in receiver.got)
+
+
+def test_the_item_of_a_run_is_sent_and_as_content_its_title(root: Path, receiver: Receiver) -> None:
+    (root / "in.jsonl").write_text('{"id": "a", "text": "life\\nhunter2"}\n', encoding="utf-8")
+    words = ("batch", "main", "--inputs", "in.jsonl", "--key", "id", "--input", "{id} of life")
+    assert llmdo(root, *words).returncode == 0
+    with_content(root)
+    assert llmdo(root, *words).returncode == 0
+    plain, whole = (message["data"] for message in messages(receiver))
+    assert (plain["item"]["key"], whole["item"]["key"]) == ("a", "a")
+    assert plain["item"]["batch"] != whole["item"]["batch"]
+    assert ("title" in plain, whole["title"]) == (False, "a of life")
 
 
 def test_the_variables_themselves_are_secrets_in_what_is_sent(

@@ -28,11 +28,13 @@ def inbox(
     """Show all questions that wait, over runs, batches and the fleet; like calls together, the oldest first."""
     from llmdo.render import inbox as render
 
-    pending = service.Inbox(root=request.root, environ=request.environ).pending(say)
+    waiting = service.Inbox(root=request.root, environ=request.environ)
+    pending = waiting.pending(say)
+    calls, now = waiting.calls(pending), time.time()
     if format == "json":
-        put(render.listed_as_json(pending), end="", as_json=True)
+        put(render.listed_as_json(pending, calls, now), end="", as_json=True)
     elif pending:
-        put(render.as_text(service.like_calls(pending), time.time()), end="")
+        put(render.as_text(service.like_calls(pending), calls, now), end="")
     else:
         say("nothing waits")
     return WAITING if pending else FINE

@@ -30,6 +30,7 @@ FILE = "FILE.sqlite"
 Project = Annotated[str | None, requests.info("project", PROJECT)]
 EntryOf = Annotated[str | None, requests.info_of(RunsRequest, "entry")]
 Status = Annotated[str | None, requests.info_of(RunsRequest, "status")]
+WhereOption = Annotated[list[str] | None, requests.info_of(RunsRequest, "where")]
 Limit = Annotated[int, requests.info_of(RunsRequest, "limit")]
 
 
@@ -50,14 +51,17 @@ def default(
     store: options.Store = None,
     entry: EntryOf = None,
     status: Status = None,
+    where: WhereOption = None,
     limit: Limit = 20,
     form: Annotated[ListFormat, requests.info("form", PRINTED)] = ListFormat.text,
 ) -> int:
     """The runs of the past: list them, look into one, remove old ones. Alone, it lists the last ones."""
     if not ctx.invoked_subcommand:
-        request = RunsRequest(root=root_folder(project), entry=entry, status=status, limit=limit)
+        request = RunsRequest(
+            root=root_folder(project), entry=entry, status=status, where=tuple(where or ()), limit=limit
+        )
         return list_runs(request, form.value)
-    if project or store or entry or status or limit != 20 or form != "text":
+    if project or store or entry or status or where or limit != 20 or form != "text":
         name = ctx.invoked_subcommand
         raise LlmdoError(
             "options come after the command", hint=f"llmdo runs {name} --help says what it takes"

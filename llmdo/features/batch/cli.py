@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import os
+import re
 from dataclasses import replace
-from pathlib import Path  # noqa: TC003  # the annotations are read
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 import typer.core
 
 from llmdo.base.diagnostic import LlmdoError
-from llmdo.base.request_fields import option
+from llmdo.base.request_fields import argument, option
 from llmdo.cli import options, quick, requests
 from llmdo.cli.approving import ApprovalOptions  # noqa: TC001
 from llmdo.cli.console import FINE, put, say, screen
@@ -20,16 +21,21 @@ from llmdo.features.batch import fleets, pruning
 from llmdo.features.batch.inputs import InputChoice  # noqa: TC001
 from llmdo.features.batch.scheduling import BatchBounds  # noqa: TC001
 from llmdo.journal.items import State  # noqa: TC001
-from llmdo.services.root import ENTRY, LOCKED, PROJECT, ROOT
+from llmdo.services.root import LOCKED, PROJECT, ROOT
 from llmdo.services.run import EntryRequest
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from llmdo.features.batch.terminal import BatchTerminal
 
 PLACE = 115
 START = "start"
+WORDS = argument(
+    "[ENTRY] [FILE]...",
+    "The entry, and after `--inputs FILE` further files, as a shell writes them for a glob.",
+)
+_NAME = re.compile(r"[A-Za-z][\w-]*")
 
 Form = Annotated[options.PlainForm, options.OUTCOME]
 Approvals = Annotated[options.ApprovalTime, options.APPROVALS]
@@ -63,7 +69,7 @@ def start(
     bounds: BatchBounds,
     working: service.Working,
     answers: ApprovalOptions,
-    entry: Annotated[str | None, ENTRY] = None,
+    words: Annotated[tuple[str, ...], WORDS] = (),
     locked: Annotated[bool, LOCKED] = False,
     processes: Processes = 1,
     fleet: fleets.Fleet = None,
@@ -75,12 +81,23 @@ def start(
     """Put all inputs in, then run the entry for each; `llmdo batch ENTRY` is the same."""
     from llmdo.features.batch import terminal as batching
 
+    entry, files = entry_and_files(words)
+    inputs = replace(inputs, more=files)
     is_locked = quick.is_locked(flag=locked, environ=os.environ)
     begun = EntryRequest((entry,) if entry else (), project=project, of_files=False, locked=is_locked)
     request = replace(request, start=begun, inputs=inputs, working=replace(working, bounds=bounds))
     host = _host(approvals, answers, processes)
     outcome = batching.begin(request, host, fleet=fleet, priority=priority)
     return batching.report(outcome, as_json=format == "json")
+
+
+def entry_and_files(words: Sequence[str]) -> tuple[str | None, tuple[str, ...]]:
+    """The entry among the words, which is the first that may be a name or is no file, and the files."""
+    entry = next((word for word in words if _NAME.fullmatch(word) or not Path(word).is_file()), None)
+    files = list(words)
+    if entry is not None:
+        files.remove(entry)
+    return entry, tuple(files)
 
 
 def resume(

@@ -40,7 +40,9 @@ if TYPE_CHECKING:
     from llmdo.features.batch.rows import Rows
     from llmdo.graph.resolved import Entry, Graph
     from llmdo.journal.items import BatchItem, BatchStore, BatchUsage, NewItem, Result, State
+    from llmdo.journal.stored import RunIndex
     from llmdo.services.plan import Approving
+    from llmdo.services.root import Tell
     from llmdo.services.run import PreparedRun
     from llmdo.workspace.trust import Consent
 
@@ -340,7 +342,8 @@ def _work(
             )
         )
 
-        ended = partial(_put_down, rows, tell)
+        tried = partial(_told_of_try, runs, host.tell) if working.bounds.items == 1 else None
+        ended = partial(_put_down, rows, tell, tried)
 
         work = work_off(store, partial(execute, basis), working.bounds, draining, ended, look)
         host.wait_for(work, lambda: None, draining)
@@ -356,12 +359,28 @@ def _work(
 
 
 def _put_down(
-    rows: Rows | None, tell: Callable[[BatchItem, Result], None], item: BatchItem, result: Result
+    rows: Rows | None,
+    tell: Callable[[BatchItem, Result], None],
+    tried: Callable[[BatchItem], None] | None,
+    item: BatchItem,
+    result: Result,
 ) -> None:
-    """Writes the row of an item, if there are rows, and reports it."""
+    """Writes the row of an item, if there are rows, and reports it; `tried` shows what its model was given."""
     if rows is not None:
         rows.add(item, result)
+    if tried is not None:
+        tried(item)
     tell(item, result)
+
+
+def _told_of_try(runs: RunIndex, tell: Tell, item: BatchItem) -> None:
+    """Tells what the model was given for the one item that is tried."""
+    from llmdo.features.batch.trying import first_request
+
+    if runs.has(item.run):
+        with runs.read(item.run) as journal:
+            for line in first_request(journal, item):
+                tell(line)
 
 
 def _given(inputs: InputChoice | tuple[NewItem, ...], *, attaches: bool) -> Iterable[NewItem]:

@@ -48,11 +48,13 @@ class InputChoice:
 
     inputs: str = field(
         metadata=option(
-            "A glob in quotes, a FILE.jsonl or FILE.csv with a record a line, or - for JSON lines on stdin.",
+            "Files or a glob, a FILE.jsonl or FILE.csv with a record a line, or - for JSON lines on stdin.",
             metavar="FILES",
             by=_required,
         )
     )
+    more: tuple[str, ...] = ()
+    """Further ones, after the first."""
     key: str | None = field(
         default=None,
         metadata=option("The field of a record that is its key; else its line is.", metavar="FIELD"),
@@ -70,22 +72,27 @@ class InputChoice:
 
 
 def items_of(choice: InputChoice, stdin: TextIO) -> Iterator[NewItem]:
-    """The items, in the order of the input; files in the order of their paths.
+    """The items, in the order of the input; files of a glob in the order of their paths.
 
     Raises:
         LlmdoError: A part of it cannot be an input.
     """
-    path = Path(choice.inputs)
-    if choice.inputs == "-":
+    for named in (choice.inputs, *choice.more):
+        yield from _items_in(named, choice, stdin)
+
+
+def _items_in(named: str, choice: InputChoice, stdin: TextIO) -> Iterator[NewItem]:
+    path = Path(named)
+    if named == "-":
         yield from _of_records(_json_lines(stdin, "standard input"), choice, "standard input")
-    elif path.suffix.lower() in RECORDS and not is_pattern(choice.inputs):
+    elif path.suffix.lower() in RECORDS and not is_pattern(named):
         with _opened(path) as file:
             lines = _rows(file, str(path)) if path.suffix.lower() == ".csv" else _json_lines(file, str(path))
             yield from _of_records(lines, choice, str(path))
     else:
         if choice.key is not None:
             raise LlmdoError("`--key` names a field of a record, and files are not records")
-        yield from (_of_file(file, choice) for file in _files(choice.inputs))
+        yield from (_of_file(file, choice) for file in _files(named))
 
 
 def titled(items: Iterable[NewItem], template: str | None) -> Iterator[NewItem]:

@@ -72,7 +72,13 @@ class BatchBounds:
         ),
     )
     items: int | None = field(
-        default=None, metadata=option("Begin at most N items now.", "--limit", metavar="N", least=1)
+        default=None,
+        metadata=option(
+            "Begin at most N items now; with 1, show what its model is given.",
+            "--limit",
+            metavar="N",
+            least=1,
+        ),
     )
 
 

@@ -146,6 +146,7 @@ def start(request: EvalRequest, host: BatchHost) -> Evaluated:
         repeat=request.repeat,
         records=request.records,
         cases=tuple(case.name for case in suite.cases),
+        expected={case.name: case.expected for case in suite.cases if case.expected is not None},
         variants=tuple(
             replace(variant, batch=new_run(), judges={judge: new_run() for judge in judges_of(suite)})
             for variant in variants

@@ -58,6 +58,7 @@ def _evaluated(data: Mapping[str, Any]) -> Evaluated:
         repeat=int(data["repeat"]),
         records=bool(data["records"]),
         cases=tuple(str(case["name"]) for case in data["cases"]),
+        expected=data.get("expected"),
         variants=tuple(map(_variant_of, data["variants"])),
         reason=data["reason"],
         interrupted=bool(data["interrupted"]),

@@ -233,6 +233,8 @@ class Evaluated:
     """Why not everything was run."""
     interrupted: bool = False
     cases: tuple[str, ...]
+    expected: Mapping[str, Json] | None = field(default=None, metadata=in_json(part=IN_FULL))
+    """The expected output by case, of those that have one; None in a document of an earlier llmdo, which lacks them."""
     variants: tuple[Variant, ...]
     held: Held | None = None
     """None if there is no gate."""

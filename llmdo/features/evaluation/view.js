@@ -103,6 +103,48 @@ function failing(data, cases) {
   return lines.length > 0 && h("section", { class: "block" }, h("h2", {}, "What failed"), h("ul", { class: "sentences failing-cases" }, lines));
 }
 
+const EXPECTATIONS = { none: "nothing is stated in the eval", unknown: "unknown: an earlier llmdo did not keep it" };
+
+/** A value, in which what the other one lacks is set apart. */
+function shownValue(value, className) {
+  const part = ([text, isMarked]) => (isMarked ? h("mark", { class: className }, text) : text);
+  return h("pre", { class: "lines", tabindex: "0", role: "group", "aria-label": "text" }, value.lines.map((line) => h("span", { class: "line" }, line.map(part))), value.left_out > 0 && h("span", { class: "line dim" }, `${counted(value.left_out, "more character")}: the run has all of it`));
+}
+
+function expectedCell(each, output) {
+  return output.expected ? shownValue(output.expected, "removed") : h("span", { class: "dim" }, EXPECTATIONS[each.expectation]);
+}
+
+function outputRow(data, each, output) {
+  const label = [data.variants.length > 1 && output.variant, data.repeat > 1 && `run ${output.number}`].filter(Boolean).join(", ");
+  const verdict = output.passed ? "passed" : "failed";
+  return h(
+    "tr",
+    {},
+    h("th", { scope: "row" }, h("span", { class: "mono strong" }, each.name), label && h("span", { class: "below" }, label), h("span", { class: "below" }, h("a", { href: href("run", output.run) }, verdict))),
+    h("td", {}, expectedCell(each, output)),
+    h("td", {}, output.actual ? shownValue(output.actual, "added") : h("span", { class: "dim" }, output.error ?? "no output"), output.expected && h("span", { class: "below" }, output.is_expected ? "as expected" : "differs from what was expected")),
+  );
+}
+
+/** What each run said, beside what was expected of it. */
+function outputs(data, cases) {
+  const rows = cases.flatMap((each) => each.outputs.map((output) => outputRow(data, each, output)));
+  return (
+    rows.length > 0 &&
+    h(
+      "section",
+      { class: "block" },
+      h("h2", {}, "Expected and actual"),
+      h(
+        "div",
+        { class: "scrolls", tabindex: "0", role: "region", "aria-label": "Expected and actual" },
+        h("table", { class: "outputs" }, h("thead", {}, h("tr", {}, ["Case", "Expected", "Actual"].map((head) => h("th", { scope: "col" }, head)))), h("tbody", {}, rows)),
+      ),
+    )
+  );
+}
+
 /** What came of an evaluation so far; `only` what differs between its variants, where that is asked for. */
 function report(data, only, toggle) {
   const cases = data.cases.filter((each) => !only || each.differs);
@@ -126,6 +168,7 @@ function report(data, only, toggle) {
         ),
       ),
     ),
+    outputs(data, cases),
     failing(data, cases),
   ];
 }

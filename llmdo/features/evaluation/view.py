@@ -5,11 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from llmdo.features.evaluation import commands as service
+from llmdo.features.evaluation.expectation import plain, side_by_side
 from llmdo.features.evaluation.gate import EvalGate
 from llmdo.features.evaluation.rendering import case_title, cell, passed, reasons, totals, verdicts
 from llmdo.features.page.endpoints import Endpoint, Inquiry
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from llmdo.features.evaluation.outcome import Evaluated, Trial, Variant
     from llmdo.features.page.subject import Subject
 
@@ -36,6 +39,8 @@ def about(subject: Subject, inquiry: Inquiry) -> object:
                 "name": case,
                 "title": case_title(evaluated, case),
                 "differs": bool(evaluated.differing(case)),
+                "expectation": _expectation(evaluated, case),
+                "outputs": [_output(evaluated, variant, trial) for variant, trial in _ended(evaluated, case)],
                 "cells": [_cell(variant, case, evaluated.repeat) for variant in evaluated.variants],
             }
             for case in evaluated.cases
@@ -61,6 +66,33 @@ def _cell(variant: Variant, case: str, repeat: int) -> dict[str, object]:
     text, shade = cell(variant, case, repeat)
     trials = [trial for trial in variant.trials if trial.case == case]
     return {"text": text, "shade": shade, "trials": [_trial(trial) for trial in trials]}
+
+
+def _ended(evaluated: Evaluated, case: str) -> Iterator[tuple[Variant, Trial]]:
+    return ((variant, trial) for variant in evaluated.variants for trial in variant.of(case))
+
+
+def _expectation(evaluated: Evaluated, case: str) -> str:
+    """Whether it is known what was expected of a case."""
+    if evaluated.expected is None:
+        return "unknown"
+    return "stated" if case in evaluated.expected else "none"
+
+
+def _output(evaluated: Evaluated, variant: Variant, trial: Trial) -> dict[str, object]:
+    """What a trial said, beside what was expected of it."""
+    expected = (evaluated.expected or {}).get(trial.case)
+    both = (None, plain(trial.output)) if expected is None else side_by_side(expected, trial.output)
+    return {
+        "variant": variant.label,
+        "number": trial.number,
+        "run": trial.run,
+        "passed": trial.passed,
+        "error": trial.error,
+        "is_expected": expected is not None and expected == trial.output,
+        "expected": both[0],
+        "actual": None if trial.output is None else both[1],
+    }
 
 
 def _trial(trial: Trial) -> dict[str, object]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, cast, get_args
 
 from llmdo.base.jsonable import record
@@ -38,6 +39,7 @@ def listed(subject: Subject, inquiry: Inquiry) -> object:
         root=subject.with_runs,
         entry=inquiry.parameters.get("entry"),
         status=inquiry.parameters.get("status"),
+        where=(inquiry.parameters.get("where", ""),),
         limit=MOST,
         turns=True,
     )
@@ -91,9 +93,11 @@ def call(subject: Subject, inquiry: Inquiry) -> object:
 
 
 def requests(subject: Subject, inquiry: Inquiry) -> object:
-    """The requests to the model of one worker, and its answers."""
+    """The requests to the model of one worker after the first ones, and its answers."""
+    after = _after(inquiry)
     with Watched.open(subject.with_runs, inquiry.text("run")) as watched:
-        return {"requests": [render.request(each) for each in watched.requests(inquiry.text("path"))]}
+        every = watched.requests(inquiry.text("path"))
+    return {"requests": [render.request(each) for each in every if each.number > after]}
 
 
 def exported(subject: Subject, run: str) -> Iterator[KeptAnswer]:
@@ -139,6 +143,19 @@ def totals(subject: Subject, inquiry: Inquiry) -> object:
     return {"totals": service.stats(subject.with_runs, cast("By", by), since, notes.append), "notes": notes}
 
 
+def days(subject: Subject, inquiry: Inquiry) -> object:
+    """The usage of the runs on each day by entry, and the days that are asked about, in UTC."""
+    notes: list[str] = []
+    since = inquiry.parameters.get("since", SINCE)
+    used = service.stats_by_day(subject.with_runs, since, notes.append)
+    first = f"{datetime.fromtimestamp(service.moment(since), UTC):%Y-%m-%d}"
+    return {
+        "days": [{"day": day, "entries": entries} for day, entries in used],
+        "first": first,
+        "notes": notes,
+    }
+
+
 def notable(subject: Subject, inquiry: Inquiry) -> object:
     """Decisions by rule, and the slowest and the most expensive calls."""
     notes: list[str] = []
@@ -147,12 +164,13 @@ def notable(subject: Subject, inquiry: Inquiry) -> object:
 
 
 ENDPOINTS = (
-    Endpoint(path=LIST, answer=listed, parameters=("entry", "status")),
+    Endpoint(path=LIST, answer=listed, parameters=("entry", "status", "where")),
     Endpoint(path=ONE, answer=about, parameters=("run",)),
     Endpoint(path=EVENTS, answer=grown, parameters=("run", "after")),
     Endpoint(path=CALL, answer=call, parameters=("run", "path")),
-    Endpoint(path=REQUESTS, answer=requests, parameters=("run", "path")),
+    Endpoint(path=REQUESTS, answer=requests, parameters=("run", "path", "after")),
     Endpoint(path="/api/totals", answer=totals, parameters=("by", "since")),
+    Endpoint(path="/api/days", answer=days, parameters=("since",)),
     Endpoint(path="/api/notable", answer=notable, parameters=("since",)),
 )
 

@@ -43,6 +43,8 @@ class Question:
     """Whether only a person at a terminal may say yes."""
     is_flow: bool = False
     """Whether a flow rule asks: the run's options precede all reading, so they answer nothing."""
+    labels: Mapping[str, str] | None = None
+    """What its caller had read, in terms of flow rules, each with the place at which it came in; None without these."""
     key: str | None = None
     """The same for this very call alone, as long as the run lasts; None without such a key."""
     fault_of: Callable[[Mapping[str, object]], str | None] | None = None

@@ -284,6 +284,7 @@ def record_of(question: Question) -> dict[str, object]:
         "reasons": list(question.reasons),
         "advice": list(question.advice),
         "terminal_only": question.terminal_only,
+        **({} if question.labels is None else {"labels": dict(question.labels)}),
     }
 
 

@@ -280,6 +280,9 @@ def _question(
         advice=tuple(dict.fromkeys(map(advice_on, asking))),
         terminal_only=bool(asking) and verdict.terminal_only,
         is_flow=any(reason.flow for reason in asking),
+        labels={str(label): path for label, path in call.labels.items()}
+        if config.base.labelling.labels
+        else None,
         key=key,
         fault_of=origin.fault_of if origin else None,
         keep=config.log.asks,

@@ -15,6 +15,7 @@ from pydantic_ai.capabilities import Instrumentation
 from pydantic_ai.models.instrumented import InstrumentationSettings
 
 from llmdo.base.diagnostic import LlmdoError
+from llmdo.journal.title import title_of
 from llmdo.runtime.telemetry.log import open_for_append, write_all
 
 if TYPE_CHECKING:
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from opentelemetry.sdk.trace.export import SpanExporter, SpanExportResult
     from pydantic_ai.capabilities import AbstractCapability
 
+    from llmdo.journal.run_item import RunItem
     from llmdo.runtime.telemetry.redaction import Redaction
 
 _ENDPOINTS = ("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT")
@@ -59,8 +61,12 @@ class TraceChoice:
 
 
 @contextmanager
-def tracing(choice: TraceChoice, *, run: str, entry: str) -> Iterator[tuple[AbstractCapability[object], ...]]:
+def tracing(
+    choice: TraceChoice, *, run: str, entry: str, title: str = "", item: RunItem | None = None
+) -> Iterator[tuple[AbstractCapability[object], ...]]:
     """The capabilities that trace the agents while the block runs; none without a request for a trace.
+
+    `title` is the uncut text of the run's title, which is content.
 
     Raises:
         LlmdoError: The choice makes no sense, the file cannot be written or a library is missing.
@@ -77,10 +83,17 @@ def tracing(choice: TraceChoice, *, run: str, entry: str) -> Iterator[tuple[Abst
         include_binary_content=choice.binary,
         include_model_request_parameters=choice.content,
     )
+    about = {
+        f"llmdo.item.{name}": text for name, text in (item.data if item else {}).items() if name != "title"
+    }
+    if choice.content:
+        about["llmdo.title"] = title_of(None, choice.redaction.text(title))
     try:
         # One root: the agents that a function calls are roots of their own otherwise.
         with provider.get_tracer("llmdo").start_as_current_span(
-            f"run {entry}", attributes={"llmdo.run": run, "llmdo.entry": entry}, record_exception=False
+            f"run {entry}",
+            attributes={"llmdo.run": run, "llmdo.entry": entry, **about},
+            record_exception=False,
         ):
             yield (Instrumentation(settings),)
     finally:

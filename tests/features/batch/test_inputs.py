@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import io
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -10,8 +12,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from llmdo.base.diagnostic import LlmdoError
+from llmdo.features.batch.cli import entry_and_files
 from llmdo.features.batch.inputs import InputChoice, filled, items_of, require_distinct
+from tests.cli.conftest import Llmdo
 from tests.support.laws import tried
+
+from .conftest import rows
 
 
 def records_of(inputs: str, stdin: str = "", **options: object) -> list[tuple[str, str | None]]:
@@ -48,6 +54,38 @@ def test_a_file_is_an_item_by_its_path(tmp_path: Path, monkeypatch: pytest.Monke
     assert records_of("in/*.md") == [("in/a.md", "text of a.md"), ("in/b.md", "text of b.md")]
     assert records_of("in/a.md", template="{stem}|{name}|{path}|{text}") == [
         ("in/a.md", "a|a.md|in/a.md|text of a.md")
+    ]
+
+
+def test_files_are_named_one_by_one_as_a_shell_does(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, llmdo: Llmdo, root: Path
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in ("b.md", "a.md", "c"):
+        (tmp_path / name).write_text(f"text of {name}")
+    assert [key for key, _ in records_of("b.md", more=("c", "a.md"))] == ["b.md", "c", "a.md"]
+    for words, entry, files in (
+        (("main", "b.md", "c"), "main", ("b.md", "c")),
+        (("b.md", "main"), "main", ("b.md",)),
+        (("b.md",), None, ("b.md",)),
+        (("claude/main", "b.md"), "claude/main", ("b.md",)),
+        (("main", "typo.md"), "main", ("typo.md",)),
+        ((), None, ()),
+    ):
+        assert entry_and_files(words) == (entry, files)
+    refused = llmdo("batch", "main", "--inputs", "main.worker", "typo.md", cwd=root)
+    assert (refused.code, "cannot read `typo.md`" in refused.err) == (2, True)
+
+
+@pytest.mark.long
+def test_a_glob_without_quotes_is_what_it_is_in_quotes(root: Path) -> None:
+    for name in ("b.md", "a.md", "c.md"):
+        (root / name).write_text(f"text of {name}")
+    command = f"{sys.executable} -m llmdo batch main --inputs *.md --out out.jsonl --jobs 1"
+    done = subprocess.run(["/bin/sh", "-c", command], cwd=root, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert [(row["key"], row["output"]) for row in rows(root)] == [
+        (name, f"echo text of {name}") for name in ("a.md", "b.md", "c.md")
     ]
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -28,10 +29,8 @@ def begun(llmdo: Llmdo, root: Path, *options: str) -> None:
     assert done.code in (0, 3), done.err
 
 
-def listed(llmdo: Llmdo, root: Path) -> list[dict[str, object]]:
-    runs: list[dict[str, object]] = json.loads(llmdo("runs", "list", "--format", "json", cwd=root).out)[
-        "runs"
-    ]
+def listed(llmdo: Llmdo, root: Path) -> list[dict[str, Any]]:
+    runs: list[dict[str, Any]] = json.loads(llmdo("runs", "list", "--format", "json", cwd=root).out)["runs"]
     return sorted(runs, key=lambda run: str(run["title"]))
 
 
@@ -99,3 +98,49 @@ def test_half_a_character_in_a_title_is_a_mistake_of_its_line(llmdo: Llmdo, mail
     (mail / "in.jsonl").write_text('{"subject": "\\ud800", "text": "x"}\n', encoding="utf-8")
     done = llmdo("batch", "main", "--inputs", "in.jsonl", "--input", "{text}", cwd=mail)
     assert (done.code, "in.jsonl:1: half of a surrogate pair" in done.err) == (2, True)
+
+
+def test_a_try_of_one_item_shows_what_its_model_was_given(llmdo: Llmdo, mail: Path) -> None:
+    inputs(mail, MAIL, {"subject": "two", "text": "wrong"})
+    words = ("--inputs", "in.jsonl", "--input", "{text} of {subject}", "--limit", "1")
+    done = llmdo("batch", "main", *words, "--format", "json", cwd=mail)
+    assert json.loads(done.out)["items"]["queued"] == 1
+    (run,) = listed(llmdo, mail)
+    assert done.err.splitlines()[1:7] == [
+        f"item 1, 1, run {run['run']}",
+        "main: request 1 of main to python:models.py:rules",
+        '  instructions: "Go."',
+        "  tools: effect, careful",
+        '  given input: "careful a of Where is my money?"',
+        '  answered call of careful at main/careful#1: {"name": "a of Where is my money?"}',
+    ]
+    failed = llmdo("batch", "resume", "last", "--limit", "1", cwd=mail).err
+    assert '  input: "wrong of two"' in failed
+    assert "item 1, " not in llmdo("batch", "main", "--inputs", "in.jsonl", cwd=mail).err
+
+
+def span(root: Path, run: object) -> dict[str, str]:
+    lines = (root / "traces" / f"{run}.jsonl").read_text(encoding="utf-8").splitlines()
+    attributes: dict[str, str] = json.loads(lines[-1])["attributes"]
+    return attributes
+
+
+def test_the_span_of_a_run_names_its_item(llmdo: Llmdo, mail: Path) -> None:
+    inputs(mail, MAIL)
+    begun(llmdo, mail, "--key", "id", "--input", "{text}")
+    (run,) = listed(llmdo, mail)
+    assert llmdo("resume", "last", "--approve-all", "--trace-dir", "traces", cwd=mail).code == 0
+    attributes = span(mail, run["run"])
+    assert attributes["llmdo.item.batch"] == run["item"]["batch"]
+    assert attributes["llmdo.item.key"] == "refund-7"
+    assert "Where is my money?" not in attributes.values()
+
+
+def test_a_span_has_a_title_on_request_and_no_half_of_a_secret(
+    llmdo: Llmdo, mail: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ACME_API_KEY", "31415926535")
+    text = "x" * 112 + " 31415926535"
+    assert llmdo("run", "main", text, "--trace-dir", "traces", "--trace-content", cwd=mail).code == 0
+    (run,) = listed(llmdo, mail)
+    assert span(mail, run["run"])["llmdo.title"] == "x" * 112 + " [redac…"

@@ -15,6 +15,7 @@ from tests.features.evaluation.conftest import root, write
 from tests.features.page.conftest import Served, go
 from tests.features.page.test_access import axe, findings
 from tests.features.page.test_hostile_names import HOSTILE
+from tests.features.page.test_runs import llmdo_elsewhere
 from tests.support import commands
 
 __all__ = ["axe", "root"]
@@ -134,6 +135,32 @@ def test_an_evaluation_that_goes_on_is_drawn_anew(page: Page, serve: Serve, root
     evaluations.keep(replace(evaluated, variants=(first, replace(second, trials=(passed,)))))
     expect(page.locator(".note")).to_have_count(0)
     expect(page.locator("table.cases tbody td").nth(1)).to_contain_text("passed")
+
+
+@pytest.mark.browser
+def test_what_was_expected_stands_beside_what_was_said(page: Page, serve: Serve, root: Path) -> None:
+    cases = [
+        {"name": "same", "input": "say the red house", "expected": "the red house"},
+        {"name": "other", "input": "say the blue house", "expected": "the red house"},
+        {"name": "open", "input": "say anything"},
+    ]
+    write(root, cases, evaluators={"ends": "completed"})
+    assert llmdo_elsewhere(root, "eval").returncode == 0
+    served = serve(root)
+    (name,) = Evaluations(root).names()
+    served.open(page, f"#/eval/{name}")
+    rows = page.locator("table.outputs tbody tr")
+    expect(rows).to_have_count(3)
+    expect(rows.nth(0)).to_contain_text("as expected")
+    expect(rows.nth(0).locator("mark")).to_have_count(0)
+    expect(rows.nth(1).locator("mark.removed")).to_have_text(["red"])
+    expect(rows.nth(1).locator("mark.added")).to_have_text(["blue"])
+    expect(rows.nth(1)).to_contain_text("differs from what was expected")
+    expect(rows.nth(2).locator("td").first).to_have_text("nothing is stated in the eval")
+    expect(rows.nth(2)).to_contain_text("anything")
+    Evaluations(root).keep(replace(Evaluations(root).read(name), expected=None))
+    page.reload()
+    expect(rows.nth(0).locator("td").first).to_have_text("unknown: an earlier llmdo did not keep it")
 
 
 def accessible(page: Page, served: Served, axe: str, root: Path) -> None:

@@ -12,9 +12,11 @@ from llmdo.journal import Runs
 from tests.features.page.conftest import Served, go
 from tests.features.page.test_access import axe, findings
 from tests.features.page.test_runs import LONG, SLOW, api, asked, llmdo_elsewhere, question_at
+from tests.journal.test_waits import thought_about
 from tests.support.asking import files, path_of, workspace
+from tests.support.sourced import sourced
 
-__all__ = ["axe"]
+__all__ = ["axe", "thought_about"]
 
 Serve = Callable[..., Served]
 
@@ -31,6 +33,7 @@ def test_like_calls_are_ticked_and_allowed_by_keyboard_alone(
     expect(page.locator(".waiting-row")).to_have_count(1)
     expect(card.locator("tbody tr")).to_have_count(3)
     expect(card.locator("tbody tr").nth(1)).to_contain_text("out/1.txt")
+    expect(card.locator("tbody tr").nth(1)).to_contain_text("too short to tell")
     expect(card.get_by_role("button", name="Allow 0")).to_be_disabled()
     assert findings(page, axe) == []
     page.keyboard.press("t")
@@ -110,7 +113,8 @@ def test_each_answer_is_for_its_own_digest(serve: Serve, tmp_path: Path) -> None
         {"run": run, "path": each["path"], "digest": like["calls"][0]["digest"], "verb": "refuse"}
         for each in like["calls"]
     ]
-    for body in ({}, {"answers": {}}, {"answers": [*answers, {}]}, {"answers": answers, "verb": "allow"}):
+    wrong: list[dict[str, object]] = [{}, {"answers": {}}, {"answers": [*answers, {}]}]
+    for body in (*wrong, {"answers": answers, "verb": "allow"}):
         assert api(served, "/api/answers", body)[0] == 400
     assert len(api(served, "/api/inbox")[1]["waiting"]) == 3, "none is kept of what is no list of answers"
     status, outcome = api(served, "/api/answers", {"answers": answers})
@@ -132,3 +136,48 @@ def test_like_calls_for_a_terminal_alone_are_allowed_by_no_request(serve: Serve,
     ]
     outcome = api(served, "/api/answers", {"answers": answers})[1]
     assert [each["status"] for each in outcome["answers"]] == [403, 403]
+
+
+@pytest.mark.browser
+@pytest.mark.window(bypass_csp=True)
+def test_a_question_says_where_its_values_come_from_and_what_waits(
+    page: Page, serve: Serve, tmp_path: Path, axe: str
+) -> None:
+    root = sourced(tmp_path)
+    assert llmdo_elsewhere(root, "lock").returncode == 0
+    assert llmdo_elsewhere(root, "run", "main", "--approvals", "later").returncode == 3
+    serve(root).open(page, "#/inbox")
+    card = page.locator(".question")
+    for words in ("to: read_file (main/read_file#1)", "note: not known", "urgent: too short to tell"):
+        expect(card).to_contain_text(words)
+    expect(card).to_contain_text("read_file (main/read_file#1) fs.read:mail/a.txt, label data.untrusted")
+    expect(card).to_contain_text("Labels: data.untrusted.")
+    expect(card).to_contain_text("its run stands still until there is an answer")
+    assert findings(page, axe) == []
+
+
+@pytest.mark.browser
+def test_a_call_does_not_take_what_a_person_thought(page: Page, serve: Serve, thought_about: Path) -> None:
+    run = Runs(thought_about).names()[-1]
+    serve(thought_about).open(page, f"#/run/{run}")
+    took = page.locator(".call .call-took")
+    expect(took).to_have_count(3)
+    assert all(text.endswith(" s") and "min" not in text for text in took.all_inner_texts())
+    go(page, f"#/run/{run}/call/main/writer%231/write_file%231")
+    expect(page.locator(".call-pane")).to_contain_text("waited 1 h 23 min for a person")
+
+
+@pytest.mark.browser
+def test_a_link_to_a_run_leads_to_its_question(page: Page, serve: Serve, tmp_path: Path) -> None:
+    root = workspace(tmp_path, number=1)
+    for _ in range(2):
+        asked(root)
+    first, second = Runs(root).names()
+    serve(root).open(page, f"#/inbox/{second}")
+    expect(page.locator(".question tbody tr")).to_have_count(2)
+    assert llmdo_elsewhere(root, "approve", second, "--no", path_of(1)).returncode == 0
+    go(page, "#/inbox")
+    go(page, f"#/inbox/{second}")
+    expect(page.locator(".beside")).to_contain_text("Nothing of this run waits any more.")
+    go(page, f"#/inbox/{first}")
+    expect(page.locator(".question")).to_contain_text(first)

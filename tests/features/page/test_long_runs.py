@@ -42,8 +42,8 @@ DONE = {"return_value": "created out/a.txt (1,000 bytes), and some more words of
 SCROLL = """async frames => {
   const list = document.querySelector(".virtual.calls");
   const step = (list.scrollHeight - list.clientHeight) / frames;
-  for (let number = 0; number < frames; number += 1) {
-    list.scrollTop += step;
+  for (let number = 1; number <= frames; number += 1) {
+    list.scrollTop = step * number;
     await new Promise(requestAnimationFrame);
   }
   return [list.scrollTop + list.clientHeight >= list.scrollHeight - 60, list.querySelectorAll(".call").length];

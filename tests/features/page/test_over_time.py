@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -10,6 +11,7 @@ import pytest
 from playwright.sync_api import Page, Route, expect
 
 from llmdo.journal import Runs
+from llmdo.journal.spent import spent
 from llmdo.journal.tree import tree, walk
 from llmdo.services.runs import metrics
 from tests.features.page.conftest import Served, go
@@ -41,7 +43,7 @@ def batched(root: Path) -> None:
 @pytest.mark.long
 @pytest.mark.timeout(240)
 def test_items_of_a_batch_that_failed_are_chosen_and_taken_once_more(
-    page: Page, serve: Serve, tmp_path: Path
+    page: Page, serve: Serve, tmp_path: Path, problems: list[str]
 ) -> None:
     batched(tmp_path)
     serve(tmp_path).open(page, "#/batches")
@@ -50,11 +52,18 @@ def test_items_of_a_batch_that_failed_are_chosen_and_taken_once_more(
     expect(rows).to_have_count(3)
     expect(rows.nth(1)).to_contain_text("failed")
     expect(rows.nth(0).locator("input")).to_have_count(0)
+    for row in rows.all():
+        expect(row.locator(".number").nth(1)).to_have_text("1 try")
+        expect(row.locator(".number").nth(2)).to_have_text(re.compile(r"^\d+\.\d\d s$"))
+    buttons = page.locator(".batch-tools button")
+    expect(buttons).to_have_text(["Retry all 1 that failed"])
     (tmp_path / "fails").unlink()
     rows.nth(1).locator("input").check()
+    expect(buttons).to_have_text(["Retry 1 chosen item", "Retry all 1 that failed"])
     page.get_by_role("button", name="Retry 1 chosen item").click()
     expect(page.locator(".lead")).to_contain_text("3 completed", timeout=SLOW)
-    expect(rows.nth(1)).to_contain_text("try 2")
+    expect(rows.nth(1)).to_contain_text("2 tries")
+    expect(buttons).to_have_count(0)  # nothing is left that one of them could do
     batch = page.url.rpartition("/")[2]
     expect(rows.nth(2).locator(".call-text .dim")).to_have_text("three")  # its title
     rows.nth(2).locator("a").click()
@@ -62,7 +71,61 @@ def test_items_of_a_batch_that_failed_are_chosen_and_taken_once_more(
     page.locator(".heading a").click()
     assert page.url.endswith(f"#/batch/{batch}")
     page.goto(page.url.replace(f"batch/{batch}", "runs"))
-    expect(page.locator("tbody .below a")).to_have_text(["three", "two", "one"])
+    expect(page.locator("tbody .below a")).to_have_count(3)
+    search = page.get_by_role("searchbox")
+    search.fill("item ~ t and title != two")
+    search.press("Enter")
+    expect(page.locator("tbody .below a")).to_have_text(["three"])
+    page.reload()
+    expect(search).to_have_value("item ~ t and title != two")
+    search.fill("tilte ~ t")
+    search.press("Enter")
+    expect(page.get_by_role("alert")).to_contain_text("did you mean title?")
+    assert [problem for problem in problems if "422" not in problem] == []
+    problems.clear()
+    search.fill("")
+    search.press("Enter")
+    expect(page.locator("tbody tr")).to_have_count(3)
+
+
+@pytest.mark.browser
+@pytest.mark.long
+@pytest.mark.timeout(240)
+def test_every_button_of_a_batch_does_what_it_says_or_says_why_not(
+    page: Page, serve: Serve, tmp_path: Path, problems: list[str]
+) -> None:
+    batched(tmp_path)
+    served = serve(tmp_path)
+    served.open(page, f"#/batch/{api(served, '/api/batches')[1]['batches'][0]['batch']}")
+    page.get_by_role("button", name="Retry all 1 that failed").click()
+    expect(page.locator(".item").nth(1)).to_contain_text("2 tries", timeout=SLOW)
+    expect(page.locator(".item").nth(1)).to_contain_text("failed", timeout=SLOW)
+    page.get_by_role("button", name="Retry all 1 that failed").wait_for(timeout=SLOW)
+    page.route(
+        "**/api/batch/retry",
+        lambda route: route.fulfill(status=409, body='{"error": "it is busy", "hint": "wait"}'),
+    )
+    page.keyboard.press("c")
+    page.keyboard.press("t")
+    expect(page.get_by_role("alert")).to_have_text("it is busy wait")
+    expect(page.get_by_role("button", name="Retry 1 chosen item")).to_be_enabled()  # it can be tried again
+    page.unroute("**/api/batch/retry")
+    problems.clear()  # the browser notes the status
+
+
+@pytest.mark.long
+def test_the_time_of_runs_is_that_of_their_processes(serve: Serve, tmp_path: Path) -> None:
+    batched(tmp_path)
+    served = serve(tmp_path)
+    batch = api(served, "/api/batches")[1]["batches"][0]["batch"]
+    runs = [item["run"] for item in api(served, f"/api/batch?batch={batch}")[1]["items"]]
+    status, answer = api(served, f"/api/batch/took?runs={','.join([*runs, 'nothing'])}")
+    assert status == 200
+    assert [*answer["seconds"]] == [*runs, "nothing"]
+    assert answer["seconds"].pop("nothing") is None
+    with Runs(tmp_path).read(runs[0]) as journal:
+        assert answer["seconds"][runs[0]] == spent(journal).seconds > 0
+    assert api(served, f"/api/batch/took?runs={',' * 200}")[0] == 400
 
 
 @pytest.mark.long
@@ -119,7 +182,7 @@ def test_runs_are_added_up_and_two_are_compared(page: Page, serve: Serve, tmp_pa
     (root / "models.py").write_text(text.replace("= 2, ", "= 3, "), encoding="utf-8")
     assert llmdo_elsewhere(root, "run", "main").returncode == 0
     serve(root).open(page, "#/totals?by=worker")
-    expect(page.locator("tbody").first).to_contain_text("writer")
+    expect(page.get_by_role("region", name="By worker")).to_contain_text("writer")
     expect(page.get_by_role("region", name="Decisions by rule")).to_contain_text("agent.delegate")
     go(page, "#/runs")
     for box in page.locator("tbody input").all():

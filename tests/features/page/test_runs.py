@@ -316,15 +316,15 @@ def test_a_run_is_gone_through_by_keyboard_and_replayed(page: Page, serve: Serve
     run = Runs(root).names()[-1]
     serve(root).open(page, f"#/run/{run}")
     rows = page.locator(".call")
-    expect(rows).to_have_count(7)
-    for _ in range(3):
+    expect(rows).to_have_count(7 + 8)
+    for _ in range(5):
         page.keyboard.press("j")
     expect(page.locator('.call[aria-selected="true"]')).to_contain_text("write_file#1")
     expect(page.locator(".call-pane")).to_contain_text("created out/0.txt")
     assert page.url.endswith(f"#/run/{run}/call/main/writer%231/write_file%231")
     page.keyboard.press("h")
     page.keyboard.press("h")
-    expect(rows).to_have_count(6)
+    expect(rows).to_have_count(7 + 8 - 3)
     page.keyboard.press("l")
     slider = page.get_by_label("Replay")
     last = int(slider.get_attribute("max") or 0)
@@ -336,7 +336,7 @@ def test_a_run_is_gone_through_by_keyboard_and_replayed(page: Page, serve: Serve
     page.keyboard.press("Escape")
     page.locator("h1").click()
     page.keyboard.press("f")
-    expect(rows).to_have_count(7)
+    expect(rows).to_have_count(7 + 8)
     expect(page.locator(".badge")).to_have_text("completed")
     page.reload()
     expect(page.locator(".call-pane")).to_contain_text("main/writer#1")

@@ -75,7 +75,7 @@ class App {
       this.shown.context.onQuery(query);
       return;
     }
-    if (!anew && view && this.shown?.view === view && this.shown.context.onParameters?.(parameters)) {
+    if (!anew && view && this.shown?.view === view && this.shown.context.onParameters?.(parameters, query)) {
       Object.assign(this.shown, { place });
       Object.assign(this.shown.context, { parameters, query });
       document.body.dataset.ready = String(this.number);

@@ -1,17 +1,16 @@
 // One call of a run in full: what it was given, what was decided and by whom, what came of it; what its model was shown.
 
 import { money, moment, seconds, tokens, wordOf } from "./amounts.js";
-import { get, isFile } from "./client.js";
-import { fill, h, lines } from "./dom.js";
+import { isFile } from "./client.js";
+import { h, lines } from "./dom.js";
 import { href } from "./router.js";
-import { failing, withCode } from "./states.js";
+import { withCode } from "./states.js";
 import { Folds, value, values } from "./values.js";
 import { WORDS } from "./words.js";
 
-/** The pane of a call. */
-export function callPane(run, call, context) {
+/** The pane of a call; `messages` are those of its requests, where it has some. */
+export function callPane(run, call, messages) {
   const folds = new Folds();
-  const messages = h("div", {});
   return h(
     "article",
     { class: "call-pane", "aria-label": call.path },
@@ -25,7 +24,7 @@ export function callPane(run, call, context) {
     call.attempts.length > 0 && fact("Failed requests", h("ul", { class: "sentences" }, call.attempts.map((each) => h("li", {}, `${each.model}: ${each.error}. ${each.message}`)))),
     call.result && fact(call.result.name === "error" ? "Error" : "Result", value(call.result, folds), call.hint && h("p", { class: "dim" }, withCode(call.hint))),
     call.frames.length > 0 && fact("Frames", h("ol", { class: "frames" }, call.frames.map(frame))),
-    call.requests > 0 && fact("Messages", h("button", { type: "button", class: "button", onclick: () => showRequests(run, call, messages, context) }, `What its model was shown, ${call.requests === 1 ? "1 request" : `${call.requests} requests`}`), messages),
+    messages && h("section", { "aria-label": "Messages" }, messages),
   );
 }
 
@@ -33,7 +32,8 @@ function facts(call) {
   return [
     wordOf(call.outcome) || "not ended",
     moment(call.began),
-    `took ${seconds(call.ended - call.began)}`,
+    `took ${seconds(call.ended - call.began - call.waited)}`,
+    call.waited ? `waited ${seconds(call.waited)} for a person` : null,
     call.requests ? `tokens ${tokens(call.input_tokens, call.output_tokens) || "not measured"}` : null,
     call.cost_usd ? money(call.cost_usd) : null,
     call.models.join(", "),
@@ -81,49 +81,4 @@ function answer(given) {
 
 function frame(at) {
   return h("li", {}, h("span", { class: "place" }, `${at.path}:${at.line} in ${at.function}`), at.source && lines(at.source));
-}
-
-async function showRequests(run, call, place, context) {
-  fill(place, h("p", { class: "dim", role: "status" }, "Loading…"));
-  try {
-    const { requests } = await get("/api/run/requests", { run, path: call.path }, context);
-    fill(place, requests.map((each) => request(run, each)));
-  } catch (error) {
-    if (error.name !== "AbortError") fill(place, failing(error, () => showRequests(run, call, place, context)));
-  }
-}
-
-const KINDS = { "user-prompt": "Input", "tool-return": "Result", "retry-prompt": "Correction", text: "Text", "tool-call": "Call", thinking: "Thinking", "system-prompt": "Instructions" };
-
-function request(run, shown) {
-  const folds = new Folds();
-  return h(
-    "section",
-    { class: "request" },
-    h("h3", {}, `Request ${shown.number} to ${shown.model}`),
-    shown.after && h("p", { class: "dim" }, `After ${shown.after}.`),
-    shown.instructions ? value(shown.instructions, folds) : h("p", { class: "dim" }, "Instructions: the journal has their digest alone."),
-    shown.tools ? tools(shown.tools, folds) : h("p", { class: "dim" }, "Tools: not in the journal."),
-    shown.given.map((each) => part(run, "Given", each, folds)),
-    shown.answered.map((each) => part(run, "Answered", each, folds)),
-  );
-}
-
-function tools(list, folds) {
-  return h(
-    "details",
-    {},
-    h("summary", {}, `Tools: ${list.map((tool) => tool.name).join(", ") || "none"}`),
-    list.map((tool) => value(tool.definition, folds)),
-  );
-}
-
-function part(run, verb, each, folds) {
-  const title = [verb, KINDS[each.kind] ?? each.kind, each.tool].filter(Boolean).join(" · ");
-  return h(
-    "div",
-    { class: ["part", verb === "Answered" && "is-answer"] },
-    h("p", { class: "part-title" }, each.call ? h("a", { href: href("run", run, "call", each.call.split("/")) }, title) : title),
-    each.value ? value(each.value, folds) : h("p", { class: "dim" }, "The journal has its digest alone."),
-  );
 }

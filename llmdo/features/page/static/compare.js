@@ -45,7 +45,7 @@ function differs({ a, b }) {
   return a.state !== b.state || a.text !== b.text || a.decided !== b.decided || a.requests !== b.requests || a.flags.join() !== b.flags.join();
 }
 
-function cell(node, run) {
+function cell(node, run, timeline) {
   if (!node) return h("span", { class: "side none" }, "not called");
   return h(
     "a",
@@ -54,7 +54,7 @@ function cell(node, run) {
     h("span", { class: "call-text" }, node.decided && h("span", { class: "tag" }, node.decided), node.text),
     h("span", { class: "number" }, node.isMeasured ? tokens(node.input, node.output) : ""),
     h("span", { class: "number" }, money(node.cost)),
-    h("span", { class: "number" }, seconds(node.ended - node.began)),
+    h("span", { class: "number" }, seconds(timeline.lasting(node).took)),
   );
 }
 
@@ -94,8 +94,8 @@ export const compare = {
         "div",
         { class: ["pair", differs(row) && "differs", number === at && "is-at"], role: "listitem" },
         h("span", { class: "call-name" }, indent(row.depth), differs(row) && [h("span", { class: "sign", "aria-hidden": "true" }, "≠ "), h("span", { class: "unseen" }, "differs: ")], row.name),
-        cell(row.a, runs[0].run),
-        cell(row.b, runs[1].run),
+        cell(row.a, runs[0].run, timelines[0]),
+        cell(row.b, runs[1].run, timelines[1]),
       );
     };
     const list = new VirtualList({ height: ROW, draw, properties: { class: "virtual pairs", role: "list", "aria-label": "Calls of both" } });

@@ -52,7 +52,7 @@ function failed(data) {
       h("a", { class: "row", href: href("run", run.run) }, h("span", { class: "strong" }, run.title || run.entry), h("span", { class: "size" }, moment(run.began)), h("span", { class: "way" }, run.error ?? `${run.status} without saying why`)),
     ),
   );
-  const words = data.of ? `None of the last ${counted(data.of, "run")} failed.` : "There is no run yet.";
+  const words = data.of > 1 ? `None of the last ${counted(data.of, "run")} failed.` : data.of ? "The only run did not fail." : "There is no run yet.";
   const all = data.number > 0 && h("a", { href: href("runs", { status: "failed" }) }, `${data.number.toLocaleString("en")} of the last ${counted(data.of, "run")}`);
   return part("failed", "Failed last", all, list.length ? h("ul", {}, list) : quiet(words), remarks(data));
 }

@@ -50,14 +50,15 @@ export const inbox = {
   name: "inbox",
   title: "Inbox",
   key: "i",
-  routes: ["inbox", "inbox/:run/*path"],
+  routes: ["inbox", "inbox/:run", "inbox/:run/*path"],
   needs: "/api/inbox",
   isOffered: (project) => !project?.read_from,
   load: (context) => get("/api/inbox", {}, context),
 
   render(data, context) {
     const { parameters } = context;
-    const isNamed = Boolean(parameters.run);
+    const isNamed = Boolean(parameters.path);
+    const isOfRun = (item) => (item.calls ?? [item]).some((each) => each.run === parameters.run);
     let { waiting } = data;
     let items = listedOf(data);
     const heading = h("h1", {}, "Inbox");
@@ -66,7 +67,7 @@ export const inbox = {
     const place = h("div", { class: "beside" });
     const columns = h("div", { class: ["columns", "inbox-columns", isNamed && "is-named"] }, h("nav", { "aria-label": "What waits" }, list), place);
     const nothing = h("div", {});
-    const chosen = () => (isNamed ? { run: parameters.run, path: parameters.path.join("/"), calls: context.query.like } : items[0]);
+    const chosen = () => (isNamed ? { run: parameters.run, path: parameters.path.join("/"), calls: context.query.like } : parameters.run ? items.find(isOfRun) : items[0]);
     const draw = () => {
       lead.textContent = waiting.length ? `${counted(waiting.length, "question")} waiting.` : "";
       fill(list, items.map((item) => listItem(item, holds(item, chosen()))));
@@ -89,7 +90,7 @@ export const inbox = {
     };
     const showQuestion = async () => {
       const which = chosen();
-      if (!which) return fill(place);
+      if (!which) return fill(place, items.length > 0 && h("p", {}, "Nothing of this run waits any more."));
       const next = () => {
         const other = items.find((item) => !holds(item, which));
         location.hash = other ? addressOf(other) : href("inbox");

@@ -136,6 +136,12 @@ export function likeCard(like, context, { onAnswered, next }) {
   );
 }
 
+/** What has the values of an argument word for word, each source once. */
+function comesFrom(call, name) {
+  const within = (each) => each.name === name || each.name.startsWith(`${name}.`) || each.name.startsWith(`${name}[`);
+  return [...new Set(call.provenance.values.filter(within).map((each) => each.from))].join(", ");
+}
+
 /** The row of a call: a box, its own arguments, its run, and what became of it. */
 function rowOf(call, number, like, onChange) {
   const folds = new Folds(onChange);
@@ -151,7 +157,7 @@ function rowOf(call, number, like, onChange) {
       "tr",
       {},
       h("td", {}, box),
-      like.differing.map((name) => h("td", {}, named.has(name) && cell(named.get(name), folds))),
+      like.differing.map((name) => h("td", {}, named.has(name) && [cell(named.get(name), folds), h("p", { class: "below" }, comesFrom(call, name))])),
       h("td", {}, h("a", { href: href("inbox", call.run, call.path.split("/")) }, call.title || call.entry)),
       h("td", { class: "size" }, ago(call.asked)),
       state,

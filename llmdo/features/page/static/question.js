@@ -192,11 +192,29 @@ function callFacts(question, folds) {
     fact("Asked by", callers(question)),
     fact("Because", h("ul", { class: "sentences" }, question.reasons.map((each) => h("li", {}, withCode(each))))),
     fact("Call", values(question.arguments, folds)),
+    fact("Values from", sources(question.provenance.values)),
+    fact("Read before", readBefore(question.provenance)),
+    fact("Meanwhile", h("ul", { class: "sentences" }, question.waits.map((each) => h("li", {}, each)))),
     question.variables.length > 0 &&
       fact("Secrets", h("p", {}, `The value of ${question.variables.join(", ")} is used where its name stands in brackets; it is kept nowhere.`)),
     question.change && fact("Change", difference(question.change, folds)),
     fact("Raises", h("ul", { class: "tags" }, question.capabilities.map((each) => h("li", { class: question.asking.includes(each) ? "needs_approval" : null }, h("code", {}, each))))),
     question.advice.length > 0 && fact("For good", h("ul", { class: "sentences dim" }, question.advice.map((each) => h("li", {}, withCode(each))))),
+  ];
+}
+
+/** What has each value word for word; where it is not known, that is said. */
+function sources(values) {
+  if (!values.length) return h("p", { class: "dim" }, "no values");
+  return h("ul", { class: "sentences" }, values.map((each) => h("li", {}, h("code", {}, each.name), `: ${each.from}`)));
+}
+
+function readBefore({ read, labels }) {
+  const known = labels === null ? "Its labels are not known, as no flow rule looked at them." : `Labels: ${Object.keys(labels).join(", ") || "none"}.`;
+  const tags = (each) => [...each.raised, ...each.labels.map((label) => `label ${label}`)];
+  return [
+    read.length ? h("ul", { class: "sentences" }, read.map((each) => h("li", {}, each.words, tags(each).length > 0 && h("span", { class: "dim" }, ` ${tags(each).join(", ")}`)))) : h("p", {}, "Nothing that the journal knows of."),
+    h("p", { class: "dim" }, known),
   ];
 }
 

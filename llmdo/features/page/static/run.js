@@ -1,11 +1,13 @@
-// A run: its calls as they come, replayed by a slider, and each of them in full.
+// A run: its calls and requests as they come, on the time they share, with their messages; replayed by a slider.
 
 import { callPane } from "./call.js";
 import { get, isFile } from "./client.js";
-import { fill, h } from "./dom.js";
+import { counted, fill, h } from "./dom.js";
 import { href } from "./router.js";
+import { axis } from "./run/axis.js";
 import { growing } from "./run/growth.js";
 import { RunHead } from "./run/head.js";
+import { Answers, Messages } from "./run/messages.js";
 import { Replay } from "./run/replay.js";
 import { callRow } from "./run/row.js";
 import { empty } from "./states.js";
@@ -23,16 +25,34 @@ class RunView {
     this.timeline = new Timeline();
     this.closed = new Set();
     this.rows = [];
-    this.chosen = context.parameters.path?.join("/") ?? null;
     this.isRunning = false;
+    this.answers = new Answers(this.id, context);
+    this.take(context.parameters, context.query);
     this.replay = new Replay(this.timeline, () => this.soon());
     this.head = new RunHead(about.run);
-    this.detail = h("div", { class: "beside", "aria-live": "off" });
+    this.detail = h("div", { class: "beside", "aria-live": "off", tabindex: "0", role: "region", "aria-label": "Messages and details" });
+    this.axis = h("div", {});
+    this.none = h("p", { class: "dim hint", hidden: true }, "Nothing went wrong in it. ", h("kbd", {}, "e"), " shows all calls.");
+    this.errors = h("button", { type: "button", class: "button", "aria-keyshortcuts": "e", onclick: () => this.toggleErrors() });
     this.list = new VirtualList({
       height: ROW,
       draw: (number) => this.drawRow(number),
       properties: { class: "virtual calls", role: "tree", "aria-label": "Calls", onkeydown: (event) => this.pressed(event) },
     });
+  }
+
+  /** Takes over what an address says: the call or the request that is chosen, and whether errors are shown alone. */
+  take({ path }, { request, attempt, errors }) {
+    this.path = path?.join("/") ?? null;
+    this.place = request ? ["request", request] : attempt ? ["attempt", attempt] : null;
+    this.chosen = this.path && [this.path, ...(this.place ?? [])].join(" ");
+    this.isOfErrors = Boolean(errors);
+  }
+
+  /** The address of a call or a request, or of none, with errors alone or not. */
+  address(node, isOfErrors = this.isOfErrors) {
+    const query = { ...(node?.place && Object.fromEntries([node.place])), errors: isOfErrors ? "1" : "" };
+    return node ? href("run", this.id, "call", node.path.split("/"), query) : href("run", this.id, query);
   }
 
   keys() {
@@ -43,6 +63,7 @@ class RunView {
       ["l, ArrowRight", "unfold", () => this.fold(false)],
       ["h, ArrowLeft", "fold, or go to the caller", () => this.fold(true)],
       ["n", "next call that was not just done", () => this.nextOdd()],
+      ["e", "errors alone, or all", () => this.toggleErrors()],
       ...(isFile ? [] : [["o", "answer its question", () => (location.hash = this.questionHref())]]),
       ["[", "one event back", () => replay.step(-1)],
       ["]", "one event on", () => replay.step(1)],
@@ -54,7 +75,8 @@ class RunView {
 
   element() {
     const { head } = this;
-    const calls = h("section", { class: "call-tree", "aria-label": "Calls" }, this.list.element);
+    const calls = h("section", { class: "call-tree", "aria-label": "Calls" }, this.axis, this.none, this.list.element);
+    this.replay.element.append(this.errors);
     this.page = h(
       "div",
       { class: ["page", "run-page", this.chosen && "is-named"] },
@@ -84,7 +106,7 @@ class RunView {
     if (growth.has_more) return; // drawn once, when all is there
     this.replay.follow();
     this.soon();
-    if (this.timeline.events.length > had && this.chosen) this.showChosen();
+    if (this.timeline.events.length > had && this.path) this.showChosen();
     if (wasRunning && !growth.is_running) this.askAbout();
     document.body.dataset.events = String(this.timeline.events.length);
   }
@@ -109,49 +131,96 @@ class RunView {
   draw() {
     const { timeline, replay, isRunning } = this;
     const follows = replay.isLive && isRunning && !this.chosen && this.list.isAtEnd;
-    this.rows = timeline.rows(this.closed);
+    const faults = timeline.faults();
+    this.rows = this.isOfErrors ? faults : timeline.rows(this.closed);
+    this.drawAxis();
+    this.errors.textContent = this.isOfErrors ? "All calls" : `Errors alone: ${faults.length.toLocaleString("en")}`;
+    this.errors.setAttribute("aria-pressed", String(this.isOfErrors));
+    this.none.hidden = !this.isOfErrors || faults.length > 0;
+    this.list.element.hidden = !this.rows.length;
     this.list.update(this.rows.length);
     if (follows) this.list.reveal(this.rows.length - 1);
     replay.draw();
     this.head.draw(timeline, { isLive: replay.isLive, isRunning, fault: this.about.fault });
     this.head.answer?.setAttribute("href", this.questionHref());
+    this.drawMessages();
+  }
+
+  drawAxis() {
+    const { timeline } = this;
+    const { element, share } = axis(timeline.clock(timeline.run.ended), timeline.pauses.filter(({ to }) => to < Infinity).map(({ from }) => timeline.clock(from)));
+    fill(this.axis, this.rows.length > 0 && element);
+    this.list.element.style.setProperty("--tick", `${100 * share}%`);
   }
 
   drawRow(number) {
     const node = this.rows[number];
-    return callRow(node, this.timeline.run, {
+    return callRow(node, this.timeline, {
       place: { number, of: this.rows.length },
-      isFolded: this.closed.has(node.path),
-      isChosen: node.path === this.chosen,
-      onchoose: () => this.choose(node.path),
+      isFolded: this.closed.has(node.key),
+      isChosen: node.key === this.chosen,
+      isFlat: this.isOfErrors,
+      onchoose: () => this.choose(node),
       onfold: () => this.toggle(node),
     });
+  }
+
+  /** The requests whose messages are shown: all, those of the worker that is chosen, or the one that is. */
+  get wanted() {
+    const { requests } = this.timeline;
+    if (this.place) return requests.filter((request) => request.key === this.chosen);
+    return this.path ? requests.filter((request) => request.path === this.path) : requests;
+  }
+
+  /** The messages of what is chosen, from their beginning. */
+  newMessages() {
+    this.messages?.end();
+    this.messages = new Messages(this.answers, { isNamed: !this.path, isLast: !this.path && this.isRunning });
+    return this.messages;
+  }
+
+  drawMessages() {
+    const { scrollTop, clientHeight, scrollHeight } = this.detail;
+    const follows = this.isRunning && scrollTop > 0 && scrollTop + clientHeight >= scrollHeight - 4;
+    this.messages?.update(this.wanted);
+    if (follows) this.detail.scrollTop = this.detail.scrollHeight;
+  }
+
+  toggleErrors() {
+    location.hash = this.address(this.node, !this.isOfErrors);
+  }
+
+  get node() {
+    return this.rows.find((row) => row.key === this.chosen) ?? (this.path && { path: this.path, place: this.place });
   }
 
   /** Where the question of the call that is chosen is answered; where it asks nothing, that of any. */
   questionHref() {
     const isWaiting = (node) => node?.state === "waiting";
-    const chosen = this.timeline.nodes.get(this.chosen);
+    const chosen = this.timeline.nodes.get(this.path);
     const waiting = isWaiting(chosen) ? chosen : [...this.timeline.nodes.values()].find(isWaiting);
     return waiting ? href("inbox", this.id, waiting.path.split("/")) : href("inbox");
   }
 
   toggle(node) {
-    if (!this.closed.delete(node.path)) this.closed.add(node.path);
+    if (!this.closed.delete(node.key)) this.closed.add(node.key);
     this.draw();
   }
 
-  choose(path) {
-    if (path === this.chosen) return this.showChosen();
-    location.hash = path === null ? href("run", this.id) : href("run", this.id, "call", path.split("/"));
-    return this.name(path); // at once: the next key may come before the address is heard of
+  choose(node) {
+    if (node.key === this.chosen) return this.showChosen();
+    location.hash = this.address(node);
+    return this.name({ path: node.path.split("/") }, { ...(node.place && Object.fromEntries([node.place])), errors: this.isOfErrors }); // at once: the next key may come before the address is heard of
   }
 
-  /** Shows another call without loading the run anew. */
-  name(path) {
-    this.chosen = path;
-    this.page.classList.toggle("is-named", path !== null);
-    const number = this.rows.findIndex((row) => row.path === path);
+  /** Shows what an address says without loading the run anew. */
+  name(parameters, query) {
+    const before = [this.chosen, this.isOfErrors];
+    this.take(parameters, query);
+    if (this.isOfErrors !== before[1]) this.draw();
+    if (this.isOfErrors !== before[1]) this.context.announce(this.isOfErrors ? `${counted(this.rows.length, "error")} shown alone` : "all calls are shown");
+    this.page.classList.toggle("is-named", this.chosen !== null);
+    const { number } = this;
     if (number >= 0) {
       this.list.reveal(number);
       this.list.element.setAttribute("aria-activedescendant", `call-${number}`);
@@ -159,48 +228,64 @@ class RunView {
       this.list.render(true);
     }
     this.head.answer?.setAttribute("href", this.questionHref());
-    return this.showChosen();
+    return this.chosen === before[0] ? undefined : this.showChosen();
   }
 
   async showChosen() {
-    if (this.chosen === null) return fill(this.detail, h("p", { class: "dim hint" }, "Choose a call to see what it was given, what was decided about it and what came of it."));
-    const path = this.chosen;
-    const back = h("a", { class: "back", href: href("run", this.id) }, "‹ All calls");
+    const { chosen, path } = this;
+    if (this.shown !== chosen) Object.assign(this, { shown: chosen, drawn: null });
+    if (path === null || this.place) return this.drawn === null && this.showMessages();
+    const back = this.back();
     try {
       const call = await get("/api/run/call", { run: this.id, path }, this.context);
       const text = JSON.stringify(call);
-      if (path !== this.chosen || this.drawn === text) return undefined;
+      if (chosen !== this.chosen || this.drawn === text) return undefined;
       this.drawn = text;
-      return fill(this.detail, back, callPane(this.id, call, this.context));
+      const messages = call.requests || call.attempts.length ? this.newMessages() : null;
+      fill(this.detail, back, callPane(this.id, call, messages?.element));
+      return this.drawMessages();
     } catch (error) {
-      if (error.name === "AbortError" || path !== this.chosen) return undefined;
+      if (error.name === "AbortError" || chosen !== this.chosen) return undefined;
       this.drawn = null;
       return fill(this.detail, back, empty("No such call", error.message));
     }
+  }
+
+  /** The messages of the whole run, or of the request that is chosen. */
+  showMessages() {
+    this.drawn = "";
+    const { element } = this.newMessages();
+    fill(this.detail, this.path && this.back(), h("h2", {}, this.path ? h("code", {}, this.path) : "Messages"), element);
+    this.detail.scrollTop = 0;
+    return this.drawMessages();
+  }
+
+  back() {
+    return h("a", { class: "back", href: this.address(null) }, "‹ All calls");
   }
 
   pressed(event) {
     if (event.key !== "Home" && event.key !== "End") return;
     event.preventDefault();
     const row = event.key === "Home" ? this.rows[0] : this.rows.at(-1);
-    if (row) this.choose(row.path);
+    if (row) this.choose(row);
   }
 
   get number() {
-    return this.rows.findIndex((row) => row.path === this.chosen);
+    return this.rows.findIndex((row) => row.key === this.chosen);
   }
 
   step(by) {
     const row = this.rows[Math.max(0, Math.min(this.rows.length - 1, this.number + by))];
-    if (row) this.choose(row.path);
+    if (row) this.choose(row);
   }
 
   fold(isFolding) {
-    const node = this.timeline.nodes.get(this.chosen);
-    if (!node) return;
-    if (isFolding && (this.closed.has(node.path) || !node.children.length)) {
-      if (node.above) this.choose(node.above.path);
-    } else if (node.children.length && this.closed.has(node.path) !== isFolding) {
+    const node = this.rows[this.number];
+    if (!node || this.isOfErrors) return;
+    if (isFolding && (this.closed.has(node.key) || !node.parts.length)) {
+      if (node.above) this.choose(node.above);
+    } else if (node.parts.length && this.closed.has(node.key) !== isFolding) {
       this.toggle(node);
     }
   }
@@ -209,18 +294,19 @@ class RunView {
     const isOdd = (node) => !["success", "running"].includes(node.state) || node.flags.length > 0;
     const after = [...this.rows.slice(this.number + 1), ...this.rows.slice(0, this.number + 1)];
     const row = after.find(isOdd);
-    if (row) this.choose(row.path);
+    if (row) this.choose(row);
     else this.context.announce("every call was just done");
   }
 
   end() {
     this.replay.stop();
     this.list.end();
+    this.messages?.end();
     delete document.body.dataset.events;
   }
 
   search() {
-    return this.timeline.rows().map((node) => ({
+    return [...this.timeline.nodes.values()].map((node) => ({
       kind: node.worker ? "worker" : "call",
       text: node.path,
       more: node.text,
@@ -249,12 +335,12 @@ export const run = {
       view.end();
       if (shown === view) shown = null;
     });
-    context.onParameters = (parameters) => {
+    context.onParameters = (parameters, query) => {
       if (parameters.run !== view.id && parameters.run !== context.parameters.run) return false;
-      const path = parameters.path?.join("/") ?? null;
-      if (path !== view.chosen) view.name(path);
+      view.name(parameters, query);
       return true;
     };
+    context.onQuery = (query) => view.name(context.parameters, query);
     context.onShown = () => {
       view.draw();
       view.showChosen();

@@ -5,7 +5,7 @@ import { get, isFile } from "./client.js";
 import { counted, h } from "./dom.js";
 import { itemLink } from "./item.js";
 import { href } from "./router.js";
-import { empty } from "./states.js";
+import { empty, withCode } from "./states.js";
 
 function row(run, chosen, onchoose) {
   const took = run.ended ? seconds((new Date(run.ended) - new Date(run.began)) / 1000) : "";
@@ -45,7 +45,26 @@ function filters(data, context) {
         values.map((value) => h("option", { value, selected: context.query[name] === value }, value)),
       ),
     );
-  return h("div", { class: "filters" }, choice("entry", "Entry", entries), choice("status", "State", states));
+  const search = h("input", {
+    type: "search",
+    name: "where",
+    value: context.query.where ?? "",
+    placeholder: "cost > 0.1 and title ~ refund",
+    "aria-label": "Search runs: a text, or conditions",
+    onchange: (event) => context.go("runs", { ...context.query, where: event.target.value.trim() }),
+  });
+  return h("div", { class: "filters" }, search, choice("entry", "Entry", entries), choice("status", "State", states));
+}
+
+/** The runs that are asked for; of a search that makes no sense none, and why. */
+async function load(context) {
+  const { entry, status, where } = context.query;
+  try {
+    return await get("/api/runs", { entry, status, where }, context);
+  } catch (error) {
+    if (!where || error.status !== 422) throw error;
+    return { runs: [], most: null, notes: [], fault: error };
+  }
 }
 
 export const runs = {
@@ -55,7 +74,7 @@ export const runs = {
   routes: ["runs"],
   needs: "/api/runs",
   isOffered: (project) => !project?.read_from,
-  load: (context) => get("/api/runs", { entry: context.query.entry, status: context.query.status }, context),
+  load,
 
   render(data, context) {
     context.onQuery = () => context.refresh();
@@ -67,11 +86,12 @@ export const runs = {
     };
     const heads = [...(isFile ? [] : [""]), "Run", "Entry", "State", "Took", "Requests", "Tokens", "Cost", ""];
     const isNumber = new Set(["Took", "Requests", "Tokens", "Cost"]);
-    const isFiltered = context.query.entry || context.query.status;
+    const isFiltered = context.query.entry || context.query.status || context.query.where;
     return h(
       "div",
       { class: "page" },
       h("header", { class: "heading" }, h("h1", {}, "Runs"), !isFile && [filters(data, context), compare]),
+      data.fault && h("p", { class: "note", role: "alert" }, withCode(data.fault.message), data.fault.hint && [" ", withCode(data.fault.hint)]),
       data.notes.map((note) => h("p", { class: "note" }, note)),
       data.most && h("p", { class: "lead" }, `The last ${data.most.toLocaleString("en")}; \`llmdo runs list --limit 0\` lists all.`),
       data.runs.length
@@ -85,7 +105,7 @@ export const runs = {
               h("tbody", {}, data.runs.map((run) => row(run, chosen, onchoose))),
             ),
           )
-        : empty(isFiltered ? "No such run" : "No run yet", isFiltered ? "Another entry or state may have some." : "`llmdo run ENTRY` makes one, and each is kept."),
+        : !data.fault && empty(isFiltered ? "No such run" : "No run yet", isFiltered ? "Another entry, state or search may have some." : "`llmdo run ENTRY` makes one, and each is kept."),
     );
   },
 

@@ -1,6 +1,7 @@
-// Runs over time: cost and tokens by day, entry, worker and model; decisions by rule; the slowest and dearest calls.
+// Runs over time as charts: cost and tokens by day, entry, worker and model; decisions by rule; the slowest and dearest calls.
 
 import { money, seconds } from "./amounts.js";
+import { chart, legend, shares, spansOf } from "./chart.js";
 import { get } from "./client.js";
 import { counted, h } from "./dom.js";
 import { href } from "./router.js";
@@ -31,7 +32,7 @@ function table(by, totals) {
   const most = Math.max(...amounts, 0);
   const number = (value) => h("td", { class: "number" }, value === null ? "–" : value.toLocaleString("en"));
   const unknown = (missing) => missing > 0 && h("span", { class: "below" }, `unknown of ${missing.toLocaleString("en")}`);
-  const heads = [BY[by], "Runs", "Requests", "Tokens sent", "Tokens received", "Cost", "", "Took", "Failures", "Questions"];
+  const heads = [BY[by], "Runs", "Requests", "Tokens sent", "Tokens received", "Cost", "", "Took", "Failures", "Questions", "Refusals"];
   return h(
     "div",
     { class: "scrolls", tabindex: "0", role: "region", "aria-label": `By ${by}` },
@@ -56,11 +57,80 @@ function table(by, totals) {
             h("td", { class: "number" }, seconds(total.seconds)),
             number(total.failures),
             number(total.questions),
+            number(total.refusals),
           ),
         ),
       ),
     ),
   );
+}
+
+const NO_PRICE = "no price";
+const CHARTS = [
+  { title: "Runs", of: (total) => total.runs },
+  { title: "Cost", of: (total) => Number(total.cost_usd ?? 0), words: money },
+  { title: "Questions", of: (total) => total.questions },
+  { title: "Refusals", of: (total) => total.refusals },
+];
+
+/** What each day or week had of each entry; one without any run is there as well. */
+function spansWith({ days, first }) {
+  const last = new Date().toISOString().slice(0, 10);
+  return spansOf(first, days.reduce((latest, { day }) => (day > latest ? day : latest), last)).map((span) => ({ ...span, entries: days.filter(({ day }) => day >= span.from && day <= span.to).flatMap((each) => each.entries) }));
+}
+
+function charts(spans) {
+  const every = spans.flatMap((span) => span.entries);
+  const sum = (of) => every.reduce((whole, total) => whole + of(total), 0);
+  const places = shares(new Set(every.map((total) => total.name)), (name) => sum((total) => (total.name === name ? total.runs : 0)));
+  const unpriced = sum((total) => total.unpriced);
+  const isUnpriced = (span) => span.entries.some((total) => total.unpriced > 0);
+  const drawn = CHARTS.map(({ title, of, words }) => {
+    const isCost = title === "Cost";
+    if (isCost && unpriced && unpriced === sum((total) => total.requests)) return h("figure", { class: "chart" }, h("figcaption", {}, h("span", { class: "strong" }, title), " ", h("span", { class: "dim" }, NO_PRICE)), h("p", { class: "dim" }, "The price of no request is known, so that nothing can be drawn."));
+    const bars = spans.map((span) => ({ parts: span.entries.map((total) => ({ name: total.name, amount: of(total) })), unknown: isCost && isUnpriced(span) }));
+    return chart(title, spans, bars, places, words ?? ((amount) => amount.toLocaleString("en")), isCost && unpriced ? `${counted(unpriced, "request")} without a price` : null);
+  });
+  return h("section", { class: "block charts-block", "aria-label": "Charts" }, legend(places), h("div", { class: "charts" }, drawn), asTable(spans));
+}
+
+function cost(total) {
+  if (total.cost_usd === null) return NO_PRICE;
+  return money(total.cost_usd) + (total.unpriced ? ` and ${counted(total.unpriced, "request")} without a price` : "");
+}
+
+/** The amounts of the charts in words: a row for each span and entry, and one of zeros where nothing ran. */
+function asTable(spans) {
+  const isOfDays = spans[0].from === spans[0].to;
+  const cells = (total) => [h("td", {}, total.name), [total.runs, cost(total), total.questions, total.refusals].map((value) => h("td", { class: "number" }, value.toLocaleString("en")))];
+  const nothing = { name: "no run", runs: 0, cost_usd: 0, unpriced: 0, questions: 0, refusals: 0 };
+  const rows = spans.flatMap((span) => [...merged(span.entries).values(), ...(span.entries.length ? [] : [nothing])].map((total) => h("tr", {}, h("th", { scope: "row", class: "mono" }, span.name), cells(total))));
+  return h(
+    "details",
+    {},
+    h("summary", {}, `The charts as a table, by ${isOfDays ? "day" : "week"} in UTC`),
+    h(
+      "div",
+      { class: "scrolls", tabindex: "0", role: "region", "aria-label": "The charts as a table" },
+      h("table", { class: "chart-table" }, h("thead", {}, h("tr", {}, [isOfDays ? "Day" : "Week", "Entry", "Runs", "Cost", "Questions", "Refusals"].map((head, place) => h("th", { scope: "col", class: place > 1 && "number" }, head)))), h("tbody", {}, rows)),
+    ),
+  );
+}
+
+/** The totals of a week by entry. */
+function merged(entries) {
+  const known = new Map();
+  for (const total of entries) {
+    const before = known.get(total.name);
+    known.set(total.name, before ? together(before, total) : total);
+  }
+  return known;
+}
+
+function together(before, total) {
+  const summed = Object.fromEntries(["runs", "questions", "refusals", "unpriced"].map((key) => [key, before[key] + total[key]]));
+  const isKnown = before.cost_usd !== null || total.cost_usd !== null;
+  return { name: total.name, ...summed, cost_usd: isKnown ? Number(before.cost_usd ?? 0) + Number(total.cost_usd ?? 0) : null };
 }
 
 function decisions(lines) {
@@ -117,13 +187,13 @@ export const totals = {
 
   load: async (context) => {
     const { by = "day", since = "30d" } = context.query;
-    const [used, notable] = await Promise.all([get("/api/totals", { by, since }, context), get("/api/notable", { since }, context)]);
-    return { by, since, used, notable };
+    const [used, notable, days] = await Promise.all([get("/api/totals", { by, since }, context), get("/api/notable", { since }, context), get("/api/days", { since }, context)]);
+    return { by, since, used, notable, days };
   },
 
-  render({ by, since, used, notable }, context) {
+  render({ by, since, used, notable, days }, context) {
     context.onQuery = () => context.refresh();
-    const notes = [...new Set([...used.notes, ...notable.notes])];
+    const notes = [...new Set([...used.notes, ...notable.notes, ...days.notes])];
     return h(
       "div",
       { class: "page" },
@@ -132,6 +202,7 @@ export const totals = {
       notes.map((note) => h("p", { class: "note" }, note)),
       used.totals.length
         ? [
+            charts(spansWith(days)),
             table(by, used.totals),
             decisions(notable.decisions),
             h("div", { class: "halves" }, calls("Slowest calls of tools", notable.slowest, (call) => seconds(call.seconds), "No tool was called."), calls("Dearest calls of workers", notable.dearest, (call) => money(call.cost_usd), "No request has a price.")),

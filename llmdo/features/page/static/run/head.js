@@ -23,14 +23,15 @@ export class RunHead {
   }
 
   /** Draws the run as a timeline has it; `isLive` says whether that is at its end, `fault` why it could not go on. */
-  draw({ run, used }, { isLive, isRunning, fault }) {
+  draw(timeline, { isLive, isRunning, fault }) {
+    const { run, used } = timeline;
     const state = isLive ? (isRunning ? "running" : (run.status ?? "stopped")) : "replayed";
     this.badge.className = `badge ${toneOf(state)}`;
     this.badge.textContent = wordOf(state);
     if (this.more) this.more.hidden = state !== "completed";
     fill(
       this.facts,
-      factsOf(run, used).map(([name, text]) => h("div", {}, h("dt", {}, name), h("dd", {}, text))),
+      factsOf(timeline).map(([name, text]) => h("div", {}, h("dt", {}, name), h("dd", {}, text))),
     );
     fill(
       this.news,
@@ -61,12 +62,14 @@ function other(run) {
   return holds("/api/run", { run }) ? h("a", { href: href("run", run) }, run) : h("span", { class: "mono" }, run);
 }
 
-function factsOf(run, used) {
+function factsOf(timeline) {
+  const { run, used, paused } = timeline;
   const unpriced = used.requests - used.priced;
   const cost = used.priced ? money(used.cost) + (unpriced ? ` and ${counted(unpriced, "request")} without a price` : "") : used.requests ? "no price" : "";
   return [
     ["Began", run.began ? moment(run.began) : ""],
-    ["Took", run.began ? seconds(run.ended - run.began) : ""],
+    ["Took", run.began ? seconds(timeline.clock(run.ended)) : ""],
+    ["Stood still", paused >= 1 ? seconds(paused) : ""],
     ["Calls", used.calls.toLocaleString("en")],
     ["Requests", used.requests.toLocaleString("en")],
     ["Tokens", used.requests && used.unmeasured === used.requests ? "not measured" : tokens(used.input, used.output)],

@@ -22,8 +22,8 @@ export class Replay {
 
   /** Draws where the timeline is. */
   draw() {
-    const { events, at } = this.timeline;
-    const past = seconds(at ? events[at - 1].at - events[0].at : 0);
+    const { events, at, run } = this.timeline;
+    const past = seconds(run.began ? this.timeline.clock(run.ended) : 0);
     this.slider.max = String(events.length);
     this.slider.value = String(at);
     this.slider.setAttribute("aria-valuetext", `${past}, event ${at} of ${events.length}`);
