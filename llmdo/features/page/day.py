@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
 from llmdo.base.diagnostic import LlmdoError
@@ -64,6 +65,8 @@ def _failed(subject: Subject, tell: Tell) -> dict[str, object]:
 def _changed(subject: Subject, tell: Tell) -> dict[str, object]:
     """The powers that the sources give entries and the lock does not; of another tool's project, the last commit."""
     before = LOCK if subject.origin is None else "HEAD"
+    if subject.origin is None and not os.path.lexists(subject.root / LOCK):
+        return {"before": before, "has_baseline": False}  # at once: the first view waits for it
     outcome = subject.difference(before, WORKTREE, tell)
     difference = outcome.difference
     if not outcome.sides.has_baseline:

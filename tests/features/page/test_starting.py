@@ -80,7 +80,7 @@ def test_a_run_is_started_asks_in_the_inbox_and_is_run_again_with_another_input(
     page.get_by_role("button", name="Start the run").click()
     expect(page.locator(".run-news")).to_contain_text("1 question waiting", timeout=SLOW)
     assert files(root) == {}, "nothing was done unasked"
-    page.get_by_role("link", name="answer").click()
+    page.get_by_role("link", name="answer", exact=True).click()
     card = page.locator(".question")
     card.get_by_role("button", name="Allow", exact=True).click()
     expect(card).to_contain_text("Allowed. The run goes on.")
