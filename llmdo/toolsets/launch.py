@@ -141,6 +141,7 @@ class Launcher:
         request: dict[str, object] = {
             "words": words,
             "cwd": str(cwd),
+            "parent": os.getpid(),
             "env": self._environment(toolset, server, programs, home, sandbox),
             "message_bytes": MESSAGE_BYTES,
             "noise_bytes": NOISE_BYTES,

@@ -38,6 +38,7 @@ class Relay:
     """One server process and the bytes on their way to and from it."""
 
     def __init__(self, request: dict[str, Any]) -> None:
+        self._parent: int = request["parent"]
         self._message_bytes: int = request["message_bytes"]
         self._noise_bytes: int = request["noise_bytes"]
         self._window_messages: int = request["window_messages"]
@@ -88,6 +89,8 @@ class Relay:
                 events.register(number, select.POLLIN)
         for number, event in events.poll(POLL_S * 1000):
             self._happened(number, event)
+        if os.getppid() != self._parent:  # something that llmdo had forked still holds our pipes open
+            raise Ended
         if not self._is_open[self._output]:
             self._over()
         if self._process.poll() is not None:

@@ -157,7 +157,7 @@ def test_the_time_of_a_person_is_set_apart_and_none_of_a_call(
     run = Runs(root).names()[-1]
     serve(root).open(page, f"#/run/{run}")
     expect(page.locator(".badge")).to_have_text("completed")
-    expect(page.locator(".call .bar.wait")).to_have_count(1)
+    expect(page.locator(".call .bar.wait")).to_have_count(3)  # of the call, and of the two above it
     expect(page.locator(".axis .pause")).to_have_count(1)
     with Runs(root).read(run) as journal:
         at = {(entry.kind, entry.path): entry.at for entry in journal.entries()}
