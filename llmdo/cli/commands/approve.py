@@ -80,12 +80,12 @@ def _is_at_terminal() -> bool:
 def _askers() -> answering.TerminalAskers:
     """Who asks the person at the terminal."""
     from llmdo.runtime.approvals.postponed import question_in
-    from llmdo.runtime.approvals.screen import Screen
+    from llmdo.runtime.approvals.screen import AskingScreen
     from llmdo.runtime.approvals.terminal import AskOnTerminal
     from llmdo.runtime.approvals.together import AskTogether
 
     terminal = AskOnTerminal(sys.stdin, sys.stderr, os.environ)
-    screen = Screen(sys.stdin, sys.stderr, os.environ)
+    screen = AskingScreen(sys.stdin, sys.stderr, os.environ)
     return answering.TerminalAskers(
         alone=lambda question: asyncio.run(terminal.ask(question_in(question.path, question.record))),
         together=AskTogether(screen).ask,

@@ -19,7 +19,7 @@ USUAL_COLUMNS = 80  # where a terminal does not know
 _GONE = "the terminal was closed while a question waited there"
 
 
-class Screen:
+class AskingScreen:
     """Two streams of one terminal; it is gone where one of them is."""
 
     def __init__(self, source: TextIO, display: TextIO, environ: Mapping[str, str] | None = None) -> None:

@@ -17,7 +17,7 @@ from llmdo.base.diagnostic import excerpt
 from llmdo.base.visible import visible
 from llmdo.runtime.approvals.approver import BEFORE, Answer, RejectAll
 from llmdo.runtime.approvals.drawing import MARGIN, NARROWEST, WIDE, LeftOut, describe, rows
-from llmdo.runtime.approvals.screen import Screen
+from llmdo.runtime.approvals.screen import AskingScreen
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -131,7 +131,7 @@ class AskOnTerminal:
 
     def __init__(self, source: TextIO, screen: TextIO, environ: Mapping[str, str] | None = None) -> None:
         """`environ` permits colour, and names the editor for changed arguments; without one they are typed in."""
-        self._screen = Screen(source, screen, environ)
+        self._screen = AskingScreen(source, screen, environ)
         self._editor = editor_of(environ or {})
         self._one_at_a_time = asyncio.Lock()
         self._allowed: set[str] = set()

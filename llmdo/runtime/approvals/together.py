@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from llmdo.journal.alike import LikeQuestions
-    from llmdo.runtime.approvals.screen import Screen
+    from llmdo.runtime.approvals.screen import AskingScreen
 
 BETWEEN = "  "
 """Stands between two cells of a table, and in none of them."""
@@ -64,7 +64,7 @@ class AskTogether:
     No call is allowed of which a part was not shown.
     """
 
-    def __init__(self, screen: Screen) -> None:
+    def __init__(self, screen: AskingScreen) -> None:
         self._screen = screen
         self._whole: set[str] = set()
         """The keys of the questions that were shown whole."""
