@@ -279,6 +279,8 @@ class TerminalAskers:
     alone: Asker
     """About a call that is like no other, or that may not be allowed together with others."""
     together: TogetherAsker
+    count: Callable[[int], None]
+    """Is told how many of the questions are left."""
 
 
 def approve_all(request: ApproveRequest, askers: TerminalAskers, tell: Tell) -> tuple[AnswerOutcome, ...]:
@@ -297,12 +299,15 @@ def approve_all(request: ApproveRequest, askers: TerminalAskers, tell: Tell) -> 
     pending = Inbox(root=request.root, environ=request.environ).pending(tell)
     for run in dict.fromkeys(each.run.run for each in pending if each.run.status == "running"):
         tell(f"run {run} goes on: its questions can be answered once it has stopped")
-    for group in like_calls(each for each in pending if each.run.status != "running"):
+    groups = like_calls(each for each in pending if each.run.status != "running")
+    for number, group in enumerate(groups):
+        askers.count(sum(len(each.calls) for each in groups[number:]))
         is_alone = len(group.calls) == 1 or group.obstacle is not None
         if not (
             _ask_alone(group, askers.alone, tell, keep) if is_alone else _ask_together(group, askers, keep)
         ):
             break
+    askers.count(0)
     return tuple(answered.values())
 
 

@@ -318,6 +318,22 @@ def at_terminal(asking: Path, *typed: str | Callable[[Person], None], columns: i
         return person.text()
 
 
+def test_the_title_of_the_terminal_says_how_many_wait(llmdo: Llmdo, asking: Path) -> None:
+    llmdo("run", "main", "go", "--approvals", "later", cwd=asking)
+    titles: list[str] = []
+
+    def look(person: Person) -> None:
+        titles.append(person.screen.title)
+        person.type("later\n")
+
+    with Person(look, columns=120, prompt="]") as person:
+        environ = {**os.environ, "TERM": "xterm"}
+        wait_for(person.start([sys.executable, "-m", "llmdo", "approve"], asking, environ))
+        assert "\x1b" not in person.text()
+    assert titles == ["llmdo: 3 waiting"]
+    assert person.screen.title == ""
+
+
 def answered(root: Path, run: str) -> list[tuple[str, bool, str, bool]]:
     """The kept answers of a run: path, whether allowed, the digest of the call, whether given at a terminal."""
     with Runs(root).read(run) as journal:

@@ -85,9 +85,11 @@ def _askers() -> answering.TerminalAskers:
     from llmdo.runtime.approvals.together import AskTogether
 
     terminal = AskOnTerminal(sys.stdin, sys.stderr, os.environ)
+    screen = AskingScreen(sys.stdin, sys.stderr, os.environ)
     return answering.TerminalAskers(
         alone=lambda question: asyncio.run(terminal.ask(question_in(question.path, question.record))),
-        together=AskTogether(AskingScreen(sys.stdin, sys.stderr, os.environ)).ask,
+        together=AskTogether(screen).ask,
+        count=screen.count,
     )
 
 

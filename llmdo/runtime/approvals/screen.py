@@ -23,8 +23,9 @@ class AskingScreen:
     """Two streams of one terminal; it is gone where one of them is."""
 
     def __init__(self, source: TextIO, display: TextIO, environ: Mapping[str, str] | None = None) -> None:
-        """`environ` permits colour."""
+        """`environ` permits colour, and says whether the terminal has a title."""
         self._source, self._display = source, display
+        self._has_title = display.isatty() and (environ or {}).get("TERM", "dumb") != "dumb"
         self.paint = painted if has_colour(display, environ or {"NO_COLOR": "1"}) else plain
 
     @property
@@ -34,6 +35,15 @@ class AskingScreen:
             return os.get_terminal_size(self._display.fileno()).columns or USUAL_COLUMNS
         except (OSError, ValueError):
             return USUAL_COLUMNS
+
+    def count(self, number: int) -> None:
+        """Puts the number of questions into the title of the terminal; of none, takes it out.
+
+        Raises:
+            GoneError: The terminal is gone.
+        """
+        if self._has_title:
+            self.say(f"\x1b]2;{f'llmdo: {number:,} waiting' if number else ''}\x07")
 
     def say(self, text: str) -> None:
         """Shows `text` as it is.

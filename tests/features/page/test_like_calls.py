@@ -181,3 +181,19 @@ def test_a_link_to_a_run_leads_to_its_question(page: Page, serve: Serve, tmp_pat
     expect(page.locator(".beside")).to_contain_text("Nothing of this run waits any more.")
     go(page, f"#/inbox/{first}")
     expect(page.locator(".question")).to_contain_text(first)
+
+
+@pytest.mark.browser
+def test_the_bar_and_the_title_of_the_window_say_how_many_wait(
+    page: Page, serve: Serve, tmp_path: Path
+) -> None:
+    root = workspace(tmp_path)
+    asked(root)
+    serve(root).open(page, "#/runs")
+    link = page.get_by_role("navigation", name="Views").get_by_role("link", name="Inbox")
+    expect(link).to_have_text("Inbox (3)")
+    expect(page).to_have_title("(3) Runs · asking · llmdo")
+    assert llmdo_elsewhere(root, "approve", "last", "--no", path_of(1)).returncode == 3
+    go(page, "#/inbox")
+    expect(link).to_have_text("Inbox (2)")
+    expect(page).to_have_title("(2) Inbox · asking · llmdo")

@@ -1,6 +1,7 @@
 // The shell: what stands around every view, and which of them is shown.
 
 import { get, heldOf, isFile, opened, takeToken } from "./client.js";
+import { InboxCount } from "./count.js";
 import { fill, h, visible } from "./dom.js";
 import { Keyboard } from "./keys.js";
 import { href, matched, parsed } from "./router.js";
@@ -18,6 +19,7 @@ class App {
     this.news = h("p", { class: "unseen", "aria-live": "polite" });
     this.top = h("header", { class: "top" });
     this.project = null;
+    this.count = new InboxCount();
     this.shown = null;
     this.number = 0;
   }
@@ -133,6 +135,7 @@ class App {
       leaving,
       go: (...to) => this.go(...to),
       refresh: () => this.show({ anew: true }),
+      count: (number) => this.count.is(number),
       announce: (text) => fill(this.news, text),
       addKeys: (keys) => leaving.push(this.keyboard.add(keys)),
       onLeave: (run) => leaving.push(run),
@@ -142,7 +145,8 @@ class App {
   named(view, context) {
     const title = context.title ?? view?.title ?? "not found";
     if (!this.main.querySelector("h1")) this.main.prepend(h("h1", { class: "unseen" }, title));
-    document.title = visible([title, this.project?.name, "llmdo"].filter(Boolean).join(" · "));
+    this.count.name(visible([title, this.project?.name, "llmdo"].filter(Boolean).join(" · ")));
+    if (!isFile && this.project && !this.project.read_from) this.count.start();
     fill(this.news, title);
   }
 
@@ -152,6 +156,7 @@ class App {
         "a",
         { href: href(each.home ?? each.name), "aria-current": each === view || each.name === view?.below ? "page" : null },
         each.title,
+        each.name === "inbox" && this.count.badge,
       ),
     );
     fill(

@@ -69,6 +69,7 @@ export const inbox = {
     const nothing = h("div", {});
     const chosen = () => (isNamed ? { run: parameters.run, path: parameters.path.join("/"), calls: context.query.like } : parameters.run ? items.find(isOfRun) : items[0]);
     const draw = () => {
+      context.count(waiting.length);
       lead.textContent = waiting.length ? `${counted(waiting.length, "question")} waiting.` : "";
       fill(list, items.map((item) => listItem(item, holds(item, chosen()))));
       fill(nothing, !items.length && !isNamed && empty("Nothing waits", "When a run asks for leave, its question is shown here, with all of the call."));
