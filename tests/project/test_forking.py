@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -161,6 +162,39 @@ def test_threads_start_programs_at_the_same_time_and_each_has_its_own_end() -> N
 
     with ThreadPoolExecutor(8) as pool:
         assert list(pool.map(ended, range(64))) == [*range(64)]
+
+
+def zygotes() -> list[int]:
+    """The processes that fork programs for this one."""
+    children = Path(f"/proc/self/task/{os.getpid()}/children").read_text().split()
+    return [int(child) for child in children if "zygote.py" in Path(f"/proc/{child}/cmdline").read_text()]
+
+
+def test_a_program_that_is_broken_off_at_its_start_is_not_taken_for_the_next_one() -> None:
+    def break_off(*_: object) -> None:
+        raise InterruptedError
+
+    def is_itself() -> bool:
+        words = [sys.executable, "-c", "import os; print(os.getpid())"]
+        with forking.Popen(words, stdout=subprocess.PIPE) as process:
+            assert process.stdout
+            return int(process.stdout.read()) == process.pid
+
+    assert is_itself()
+    stopped, before = zygotes(), signal.signal(signal.SIGUSR1, break_off)
+    alarm = threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGUSR1))
+    try:
+        for each in stopped:
+            os.kill(each, signal.SIGSTOP)
+        alarm.start()
+        with pytest.raises(InterruptedError):
+            is_itself()
+    finally:
+        alarm.cancel()
+        for each in stopped:
+            os.kill(each, signal.SIGCONT)
+        signal.signal(signal.SIGUSR1, before)
+    assert is_itself()
 
 
 def test_a_terminal_is_the_programs_own(tmp_path: Path) -> None:

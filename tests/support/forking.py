@@ -144,7 +144,7 @@ class Popen(subprocess.Popen[Any]):
         ends = [own if end == -1 else end for own, end in enumerate((pipes[0], pipes[3], pipes[5]))]
         program["cwd"] = str(Path(program["cwd"]).absolute())
         try:
-            self.pid = _started(_zygote(_Start.of(options, environ, what)), program, ends)
+            self.pid = _started(_Start.of(options, environ, what), program, ends)
         finally:
             self._close_pipe_fds(*pipes)
         self._child_created = True
@@ -163,13 +163,20 @@ class Inspecting(subprocess.Popen[Any]):
         return super().__new__(cls)
 
 
-def _started(channel: socket.socket, program: Mapping[str, object], descriptors: list[int]) -> int:
+def _started(start: _Start, program: Mapping[str, object], descriptors: list[int]) -> int:
     """The id of the new process, once it has all of its own."""
     with _starting, _adopting():
-        socket.send_fds(channel, [json.dumps(program).encode("utf-8", "surrogateescape")], descriptors)
-        answer: dict[str, Any] = {}
-        for _ in ("the zygote", "the program"):
-            answer |= json.loads(channel.recv(zygote.MESSAGE))
+        channel = _zygote(start)
+        try:
+            socket.send_fds(channel, [json.dumps(program).encode("utf-8", "surrogateescape")], descriptors)
+            answer: dict[str, Any] = {}
+            for _ in ("the zygote", "the program"):
+                answer |= json.loads(channel.recv(zygote.MESSAGE))
+        except (
+            BaseException
+        ):  # such as the end of a test's time: the answers to come would be taken for the next one's
+            _zygotes.pop(start).close()
+            raise
     if "error" in answer:
         os.waitpid(answer["pid"], 0)
         number, text, path = answer["error"]

@@ -67,7 +67,15 @@ def _next(channel: socket.socket) -> dict[str, Any]:
         os.waitpid(between, 0)
         for descriptor in descriptors:
             os.close(descriptor)
-        channel.send(b"{}")
+        _answer(channel, {})
+
+
+def _answer(channel: socket.socket, answer: dict[str, object]) -> None:
+    """Sends it; ends where nobody waits for it any more."""
+    try:
+        channel.send(json.dumps(answer).encode())
+    except BrokenPipeError:
+        os._exit(1)
 
 
 def _become(program: dict[str, Any], descriptors: list[int], channel: socket.socket) -> None:
@@ -88,7 +96,7 @@ def _become(program: dict[str, Any], descriptors: list[int], channel: socket.soc
         os.chdir(program["cwd"])
     except OSError as error:
         answer["error"] = [error.errno, error.strerror, error.filename]
-    channel.send(json.dumps(answer).encode())
+    _answer(channel, answer)
     channel.close()
     if "error" in answer:
         os._exit(1)
