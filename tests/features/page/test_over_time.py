@@ -16,7 +16,7 @@ from llmdo.journal.tree import tree, walk
 from llmdo.services.runs import metrics
 from tests.features.page.conftest import Served, go
 from tests.features.page.test_runs import SLOW, allowing, api, llmdo_elsewhere
-from tests.support import commands
+from tests.support import asking, commands
 from tests.support.waiting import until
 
 Serve = Callable[..., Served]
@@ -210,3 +210,16 @@ def test_a_view_that_loads_again_is_not_there_before_its_answer(
     held[0].continue_()
     expect(page.locator("body[data-ready]")).to_have_count(1)
     expect(page.locator("h1")).to_have_text("Over time")
+
+
+@pytest.mark.browser
+@pytest.mark.long
+@pytest.mark.timeout(240)
+def test_what_waits_says_which_item_it_is_for(page: Page, serve: Serve, tmp_path: Path) -> None:
+    asking.workspace(tmp_path, number=1)
+    (tmp_path / "in.jsonl").write_text('{"id": "order-7", "text": "a letter"}\n', encoding="utf-8")
+    llmdo_elsewhere(tmp_path, "batch", "main", "--inputs", "in.jsonl", "--key", "id", "--input", "{text}")
+    served = serve(tmp_path)
+    for view in ("#/inbox", "#/"):
+        served.open(page, view)
+        expect(page.get_by_text("[order-7] a letter").first).to_be_visible()

@@ -3,6 +3,7 @@
 import { ago, moment } from "./amounts.js";
 import { get, heldOf, isFile } from "./client.js";
 import { counted, fill, h } from "./dom.js";
+import { headingOf } from "./item.js";
 import { lookAgain } from "./looking.js";
 import { noEntry } from "./overview.js";
 import { href } from "./router.js";
@@ -37,7 +38,7 @@ function waiting(data) {
     h(
       "li",
       {},
-      h("a", { class: "row", href: href("inbox", item.run, item.path.split("/")) }, h("span", { class: "mono strong" }, item.tool), h("span", { class: "size" }, ago(item.asked)), h("span", { class: "way" }, [item.title, item.callers.map(([, worker]) => worker).join(" › ")].filter(Boolean).join(" · "))),
+      h("a", { class: "row", href: href("inbox", item.run, item.path.split("/")) }, h("span", { class: "mono strong" }, item.tool), h("span", { class: "size" }, ago(item.asked)), h("span", { class: "way" }, [headingOf(item), item.callers.map(([, worker]) => worker).join(" › ")].filter(Boolean).join(" · "))),
     ),
   );
   return part("waiting", "Waits", all, list.length ? h("ul", {}, list) : quiet("Nothing waits for an answer."), remarks(data));

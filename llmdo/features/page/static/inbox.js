@@ -3,6 +3,7 @@
 import { ago } from "./amounts.js";
 import { get } from "./client.js";
 import { counted, fill, h } from "./dom.js";
+import { headingOf } from "./item.js";
 import { likeCard } from "./like.js";
 import { lookAgain } from "./looking.js";
 import { questionCard } from "./question.js";
@@ -38,7 +39,7 @@ function listItem(item, isChosen) {
       { class: "row waiting-row", href: addressOf(item), "aria-current": isChosen ? "true" : null },
       h("span", { class: "mono strong" }, item.tool),
       h("span", { class: "size" }, ago(item.asked)),
-      !number && item.title && h("span", { class: "way" }, item.title),
+      !number && headingOf(item) && h("span", { class: "way" }, headingOf(item)),
       h("span", { class: "way" }, number ? `${counted(number, "like call")} of ${item.worker}` : item.callers.map(([, worker]) => worker).join(" › ")),
       h("code", { class: "excerpt" }, item.excerpt),
       item.terminal_only && h("span", { class: "flag" }, "terminal only"),

@@ -9,3 +9,8 @@ export function itemLink({ batch, evaluation, name }) {
   if (isFile) return h("span", { class: "mono dim" }, name);
   return h("a", { class: "mono", href: evaluation ? href("eval", evaluation) : href("batch", batch) }, name);
 }
+
+/** The item and the title of a run, in brackets and after them as in `llmdo runs`; empty if it has neither. */
+export function headingOf({ item, title }) {
+  return [item && `[${item.name}]`, title].filter(Boolean).join(" ");
+}

@@ -3,7 +3,7 @@
 import { moment, money, seconds, tokens, toneOf, wordOf } from "./amounts.js";
 import { get, isFile } from "./client.js";
 import { counted, h } from "./dom.js";
-import { itemLink } from "./item.js";
+import { headingOf, itemLink } from "./item.js";
 import { href } from "./router.js";
 import { empty, withCode } from "./states.js";
 
@@ -114,7 +114,7 @@ export const runs = {
       ? []
       : (await get("/api/runs", {}, context)).runs.map((run) => ({
           kind: "run",
-          text: [run.item && `[${run.item.name}]`, run.title || run.run].filter(Boolean).join(" "),
+          text: headingOf({ ...run, title: run.title || run.run }),
           more: `${run.title ? `${run.run}, ` : ""}${run.entry}, ${run.status}, ${moment(run.began)}`,
           href: href("run", run.run),
         })),
