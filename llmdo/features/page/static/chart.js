@@ -41,7 +41,7 @@ export function chart(title, spans, bars, places, words, note) {
   const most = Math.max(...sums, 0);
   const whole = sums.reduce((sum, each) => sum + each, 0);
   const top = sums.indexOf(most);
-  const said = `${title}: ${words(whole)} in all${most ? `, most of it ${spans[top].name}: ${words(most)}` : ""}${note ? `; ${note}` : ""}`;
+  const summary = `${title}: ${words(whole)} in all${most ? `, most of it ${spans[top].name}: ${words(most)}` : ""}${note ? `; ${note}` : ""}`;
   const drawn = bars.flatMap(({ parts, unknown }, number) => {
     let height = 0;
     const sorted = [...parts].sort((a, b) => places.get(a.name) - places.get(b.name));
@@ -56,7 +56,7 @@ export function chart(title, spans, bars, places, words, note) {
     "figure",
     { class: "chart" },
     h("figcaption", {}, h("span", { class: "strong" }, title), " ", h("span", { class: "dim" }, words(whole)), note && h("span", { class: "below" }, note)),
-    h("div", { class: "chart-area" }, h("span", { class: "most" }, most ? words(most) : ""), s("svg", { viewBox: `0 -8 ${spans.length} ${HEIGHT + 8}`, preserveAspectRatio: "none", role: "img", "aria-label": said }, drawn)),
+    h("div", { class: "chart-area" }, h("span", { class: "most" }, most ? words(most) : ""), s("svg", { viewBox: `0 -8 ${spans.length} ${HEIGHT + 8}`, preserveAspectRatio: "none", role: "img", "aria-label": summary }, drawn)),
     h("p", { class: "ends" }, h("span", {}, spans[0].from), h("span", {}, spans.at(-1).to)),
   );
 }
