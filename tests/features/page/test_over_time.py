@@ -68,7 +68,7 @@ def test_items_of_a_batch_that_failed_are_chosen_and_taken_once_more(
     expect(rows.nth(2).locator(".call-text .dim")).to_have_text("three")  # its title
     rows.nth(2).locator("a").click()
     expect(page.locator(".heading h1")).to_have_text("three")
-    page.locator(".heading a").click()
+    page.locator(".heading a.mono").click()
     assert page.url.endswith(f"#/batch/{batch}")
     page.goto(page.url.replace(f"batch/{batch}", "runs"))
     expect(page.locator("tbody .below a")).to_have_count(3)
