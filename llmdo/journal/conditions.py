@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from llmdo.base.diagnostic import LlmdoError, did_you_mean, excerpt
 from llmdo.base.values import dataclass
 from llmdo.policy.authority import Capability
+from llmdo.policy.vocabulary import OWN, VOCABULARY
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -132,7 +133,22 @@ def condition_on(key: str, operator: str, value: str) -> RunCondition:
         raise LlmdoError(
             f"no run is `{excerpt(value)}`", hint=f"{near} " * bool(near) + f"there are {', '.join(STATUSES)}"
         )
+    if key == LABEL and operator in ("=", "!="):
+        _require_label(value)
     return RunCondition(key=key, operator=operator, value=value)
+
+
+def _require_label(text: str) -> None:
+    """Check that a flow rule may speak of it; the capabilities of workspaces and extensions are not known here."""
+    label = Capability.parse(text)
+    known = {above for name in VOCABULARY for above in Capability(name).names}
+    if label.name in known or label.name.startswith(f"{OWN}."):
+        return
+    near = did_you_mean(label.name, known)
+    if near or not label.is_of_extension:
+        raise LlmdoError(
+            f"`{excerpt(label.name)}` is not a capability, so no label of a flow rule", hint=near
+        )
 
 
 def _number(key: str, value: str) -> Decimal:

@@ -48,6 +48,8 @@ def test_conditions(text: str, wanted: list[tuple[str, str, str]]) -> None:
         ("tilte ~ x", "no `tilte`", "did you mean `title`? there are run, entry, title"),
         ("zzz = x", "no `zzz`", f"there are {', '.join(KEYS)}"),
         ("status = faild", "no run is `faild`", "did you mean `failed`?"),
+        ("label = data.untrused", "`data.untrused` is not a capability", "did you mean `data.untrusted`?"),
+        ("label != data.zzzzzzzz:mail/a.txt", "`data.zzzzzzzz` is not a capability", ""),
         ("cost ~ 1", "`cost` is a number", "= != < <= > >="),
         ("title > 1", "`title` is text", "= != ~ !~"),
         ("cost > cheap", "`cheap` is no number", ""),
