@@ -48,6 +48,7 @@ EXACT = {"passes-kiro-parts", "passes-qwen-parts"}
 """Here `--from` takes the settings of one agent for those of another as well; adopted, each has its own."""
 MILDER = {
     "opencode-plugins",
+    "passes-github-actions-after-own-runs",
     "passes-github-actions-document-start",
     "passes-github-actions-offered-workflow",
     "passes-github-actions-searches-after-a-look",
