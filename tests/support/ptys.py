@@ -36,7 +36,7 @@ class Person:
         self._stream = pyte.ByteStream(self.screen)
         self.prompts: list[list[str]] = []
         """The whole screen, with what scrolled off, at each prompt."""
-        self._closed = threading.Event()
+        self._drawing = threading.Lock()
         self._thread = threading.Thread(target=self._live, daemon=True)
         self.source: TextIO = os.fdopen(os.dup(self.slave), encoding="utf-8")
         self.display: TextIO = os.fdopen(os.dup(self.slave), "w", encoding="utf-8")
@@ -58,11 +58,12 @@ class Person:
 
     def lines(self) -> list[str]:
         """All that can be seen, from the first line on, without the blanks at the ends."""
-        above = [
-            "".join(line[column].data for column in range(self.screen.columns)).rstrip()
-            for line in self.screen.history.top
-        ]
-        return [*above, *(line.rstrip() for line in self.screen.display)]
+        with self._drawing:
+            above = [
+                "".join(line[column].data for column in range(self.screen.columns)).rstrip()
+                for line in self.screen.history.top
+            ]
+            return [*above, *(line.rstrip() for line in self.screen.display)]
 
     def text(self) -> str:
         return "\n".join(self.lines())
@@ -88,7 +89,8 @@ class Person:
                 return
             if not read:
                 return
-            self._stream.feed(read)
+            with self._drawing:
+                self._stream.feed(read)
             self._seen += read.decode(errors="replace")
             if self._seen.endswith(f"{self._prompt} ") and self._answers:
                 self._seen = ""
