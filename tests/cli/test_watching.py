@@ -95,7 +95,7 @@ def test_a_quiet_run_still_warns_and_fails_aloud(llmdo: Llmdo, workspace: Path) 
     (workspace / "main.worker").write_text("---\nname: main\ntoolsets: [nothing]\n---\nGo.\n")
     failed = llmdo("run", "-q", cwd=workspace)
     assert (failed.code, failed.out) == (1, "")
-    assert "LDO403" in failed.err
+    assert "LDO202" in failed.err
 
 
 def test_verbose_tells_of_workers_and_twice_of_every_call(llmdo: Llmdo, workspace: Path) -> None:
