@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import inspect
 import json
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,37 +17,31 @@ from llmdo.policy.vocabulary import FACTS, OWN
 from llmdo.runtime.telemetry import events as telemetry
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from llmdo.base.checking import Check
 
 FOLDER = Path(__file__).parent
 ORGANISATIONS = """
 ## Of an organisation
 
-A manifest can extend policies of the same format, so that what an organisation forbids holds for all who check and
-run the workspace:
+A manifest can extend policies of the same format, which hold for all who check and run the workspace:
 
 ```toml
 [policy]
 extends = ["policies/base.toml", "package:acme_policy/base.toml"]
 ```
 
-A path is that of a file in the workspace. `package:NAME/PATH` is a file of the installed package `NAME`, which is
-found by the metadata of what is installed, without anything of it being imported; a folder of the workspace, or of
-the current folder, that has this name is none. A policy may itself
-extend others by `extends`, relative to its own file. All of them add up, with the person's own and with the rules of
-the manifest: the strictest wins, and as they hold no `allowed`, they only tighten.
+A path is a file of the workspace; `package:NAME/PATH` one of the installed package `NAME`, of which nothing is
+imported. A policy may extend others, relative to itself. All add up with the person's own and the manifest's rules: the
+strictest wins, and they allow nothing.
 
-* The same evaluator decides for `check`, `reach` and `run`; a reason names the rule with the file and the line of the
-  policy.
-* One of a package that the lock does not hold as it is lets nothing run before `llmdo lock`
-  [took it in](ci.md#when-the-lock-is-written).
-* `approve-all = false` forbids `--approve-all` for the workspace, `trust = "required"` requires [trust](trust.md).
-* The lock holds each policy, its digest and its rules. A policy that changed makes the lock stale. In [`llmdo
-  diff`](ci.md) one that says less, or is gone, is a widening, unless another one says as much; an acceptance of the
-  capability accepts it.
-* A policy that is missing, outside of the workspace, broken, extends itself or tries to allow something is an error
-  with its place, and nothing runs.
-* Tools cannot change a policy in the workspace without a person's approval, as any file that governs a run.
+* `approve-all = false` forbids `--approve-all`, `trust = "required"` requires [trust](trust.md).
+* The lock holds each with its rules. A changed one makes it stale, and one of a package
+  [lets nothing run](ci.md#when-the-lock-is-written) before `llmdo lock`. One that says less, or is gone, is a widening
+  in [`llmdo diff`](ci.md), unless another says as much.
+* A policy that is missing, broken or tries to allow something is an error, and nothing runs. No tool changes one
+  unasked.
 """
 EVENTS = """\
 `on_event`, `run_stream` ([api.md](api.md#events-as-they-happen)) and `--log-events` tell of everything that happens in
@@ -91,18 +86,24 @@ def pages() -> dict[str, str]:
         + "([runtime.md](runtime.md)).\n"
         + reference("worker", ""),
         "policy.md": MADE
-        + "# `policy.toml`\n\nA person's own file, which tightens every run on their machine: "
-        + "`$XDG_CONFIG_HOME/llmdo/policy.toml`, or\n"
+        + "# What does a policy forbid on a machine?\n\nWhat `policy.toml`, a person's own file, blocks or asks "
+        + "about, in every run ([an example](approvals.md#your-own-policy)):\n`$XDG_CONFIG_HOME/llmdo/policy.toml`, or "
         + "`~/.config/llmdo/policy.toml`; on macOS in `~/Library/Application Support`, on Windows in `%APPDATA%`.\n"
-        + "[approvals.md](approvals.md) says what it is for.\n"
         + reference("policy", "[")
         + ORGANISATIONS,
         "eval-file.md": MADE
         + "# `evals/NAME.yaml`\n\nThe keys of an eval, which [eval.md](eval.md) describes. Unknown keys are errors.\n"
         + reference("eval", ""),
-        "checks.md": MADE + "# Checks\n" + "".join(map(finding, (*ALL, *FOREIGN))),
+        "checks.md": MADE
+        + "# Which findings are there?\n\n`llmdo explain CODE` says what each means, what fails and what mends it.\n"
+        + findings("Of a workspace", ALL)
+        + findings("Of projects of other tools", FOREIGN),
         "events.md": MADE + "# Events of a run\n\n" + EVENTS + events(),
-        "vocabulary.md": MADE + "# Capabilities\n\n" + vocabulary() + secret_files() + written_files(),
+        "vocabulary.md": MADE
+        + "# Which capabilities are there?\n\n"
+        + vocabulary()
+        + secret_files()
+        + written_files(),
     }
 
 
@@ -164,10 +165,16 @@ def kind(value: dict[str, Any]) -> str:
     return " or ".join(words[kind] for kind in ([kinds] if isinstance(kinds, str) else kinds))
 
 
-def finding(check: Check[Any]) -> str:
-    """A section about the finding of a check."""
-    head, _, body = (explanation(check.code) or "").partition("\n\n")
-    return f"\n## {head}\n\n{body}"
+def findings(title: str, checks: Iterable[Check[Any]]) -> str:
+    """A table of the findings of checks, each with the first paragraph of its explanation."""
+    rows = []
+    for check in checks:
+        head, meaning, *_ = (explanation(check.code) or "").split("\n\n")
+        anchor = re.sub(r"[^a-z0-9 -]", "", head.lower()).replace(" ", "-")
+        code, name, severity = head.split()
+        meaning = " ".join(meaning.split()).replace("|", "\\|")
+        rows.append(f'| <a id="{anchor}"></a>`{code}` {name} | {severity.strip("()")} | {meaning} |\n')
+    return f"\n## {title}\n\n| finding | | what it says |\n| --- | --- | --- |\n{''.join(rows)}"
 
 
 def events() -> str:
@@ -210,8 +217,8 @@ def vocabulary() -> str:
         notes += ["needs no place in a ceiling"] * facts.is_outside_ceilings
         rows.append(f"| {written} | {meaning} | {', '.join(notes)} | {facts.leg or ''} |\n")
     return (
-        "The gravest come first. The last column says which of the three that must not meet a capability brings\n"
-        "([flow.md](flow.md)).\n\n"
+        "These, the gravest first, with the decision that is built in. The last column says which of the three that "
+        "must not meet one brings ([flow.md](flow.md)).\n\n"
         "| capability | a call that raises it | built in | brings |\n| --- | --- | --- | --- |\n"
         + "".join(rows)
     )
@@ -221,9 +228,9 @@ def secret_files() -> str:
     """The names that make a read one of `fs.read.protected`."""
     return (
         "\n## Files that mostly hold secrets\n\n"
-        "Reading a file of such a name, or one in a folder of such a name, anywhere in the workspace, raises "
-        "`fs.read.protected`.\n`*` stands for any part of a name. Names are compared without case.\n\n"
-        + "\n".join(f"* `{name}`" for name in sorted(SECRET_FILES))
+        "Reading a file of such a name, or one in a folder of such a name, raises `fs.read.protected`. `*` stands for "
+        "any part of a name; case does not matter.\n\n"
+        + ", ".join(f"`{name}`" for name in sorted(SECRET_FILES))
         + "\n"
     )
 

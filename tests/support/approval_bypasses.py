@@ -281,12 +281,16 @@ def _run(attempted: Attempt, root: Path) -> RunOutcome:
 
 
 def table(results: Iterable[Result]) -> Iterator[str]:
-    """The rows of the table."""
-    yield "| kind | attempt | what happened | harm |"
-    yield "| --- | --- | --- | --- |"
+    """The lines of a Markdown table: attempts of one kind that ended alike are one."""
+    alike: dict[tuple[str, Ending, str], list[str]] = {}
     for result in results:
-        text = result.attempt.text.replace("|", "\\|")
-        yield f"| {result.attempt.kind} | {text} | {result.ending} | {result.harm or 'none'} |"
+        alike.setdefault((result.attempt.kind, result.ending, result.harm or "none"), []).append(
+            result.attempt.text
+        )
+    yield "| kind | tried | attempts | what happened | harm |"
+    yield "| --- | --: | --- | --- | --- |"
+    for (kind, ending, harm), texts in alike.items():
+        yield f"| {kind} | {len(texts)} | {'; '.join(texts).replace('|', chr(92) + '|')} | {ending} | {harm} |"
 
 
 PAGE = Path(__file__).parents[2] / "docs/security.md"

@@ -1,5 +1,5 @@
-"""Attempts to get more out of `shell` than its rules say, each really made. `python -m tests.support.bypasses` prints a table of
-them and writes it into `docs/security.md`.
+"""Attempts to get more out of `shell` than its rules say, each really made. `python -m tests.support.bypasses` prints each
+and writes a table of their kinds into `docs/security.md`.
 
 The workspace is hostile: programs and links of the attacker lie in it, its folders are first in `PATH`, and its git
 configuration starts programs. Rules: both presets, and `proc.exec.read` is allowed. Nobody answers questions.
@@ -305,18 +305,28 @@ def _attempted(isolation: IsolationMode, *, is_apart: bool) -> Iterator[Result]:
             yield Result(kind, command, outcome, text, harm_done(root, text))
 
 
-def table() -> Iterator[str]:
-    """The lines of a Markdown table of all attempts, as far as this machine can make them."""
+def attempts() -> Iterator[tuple[tuple[str, str, str, str], str]]:
+    """Kind, outcomes without and with isolation, and harm of every attempt that this machine can make; and its command."""
     modes: list[IsolationMode] = ["off", *(["require"] if shutil.which("bwrap") else [])]
     by_mode = [results(mode) for mode in modes]
-    yield "| kind | command | without isolation | under bubblewrap | harm |"
-    yield "| --- | --- | --- | --- | --- |"
     for row in zip(*by_mode, strict=True):
-        command = row[0].command if isinstance(row[0].command, str) else str(row[0].command)
-        shown = ascii(command)[1:-1] if isinstance(row[0].command, str) else ascii(row[0].command)
-        outcomes = [result.outcome for result in row] + ["not tried"] * (2 - len(row))
+        command = row[0].command
+        shown = ascii(command)[1:-1] if isinstance(command, str) else ascii(command)
+        without, confined = [*(result.outcome for result in row), "not tried"][:2]
         harm = "; ".join(sorted({result.harm for result in row if result.harm})) or "none"
-        yield f"| {row[0].kind} | `` {shown.replace('|', chr(92) + '|')} `` | {outcomes[0]} | {outcomes[1]} | {harm} |"
+        yield (row[0].kind, without, confined, harm), f"`` {shown} ``"
+
+
+def table() -> Iterator[str]:
+    """The lines of a Markdown table: attempts of one kind that came to the same are one, with a few of them."""
+    alike: dict[tuple[str, str, str, str], list[str]] = {}
+    for came, command in attempts():
+        alike.setdefault(came, []).append(command)
+    yield "| kind | tried | such as | without isolation | under bubblewrap | harm |"
+    yield "| --- | --: | --- | --- | --- | --- |"
+    for (kind, *outcomes), commands in alike.items():
+        few = " ".join(commands[:: max(1, len(commands) // 4)][:4]).replace("|", "\\|")
+        yield f"| {kind} | {len(commands)} | {few} | {' | '.join(outcomes)} |"
 
 
 PAGE = Path(__file__).parents[2] / "docs/security.md"
@@ -332,4 +342,4 @@ def page() -> str:
 
 if __name__ == "__main__":
     PAGE.write_text(page(), encoding="utf-8")
-    print(*table(), sep="\n")
+    print(*(" | ".join((*came, command)) for came, command in attempts()), sep="\n")
