@@ -194,15 +194,15 @@ def resolved(schema: dict[str, Any], value: object) -> tuple[dict[str, Any], str
 def kind(value: dict[str, Any]) -> str:
     """What a value may be, in words."""
     if "enum" in value:
-        return " or ".join(f"`{word}`" for word in value["enum"])
+        return "/".join(f"`{word}`" for word in value["enum"])
     words = {
-        "string": "text", "integer": "whole number", "number": "number", "boolean": "true or false",
+        "string": "text", "integer": "integer", "number": "number", "boolean": "true/false",
         "array": "list", "object": "table",
     }  # fmt: skip
     if not value:
         return "anything"
     kinds = value.get("type", "object")
-    return " or ".join(words[kind] for kind in ([kinds] if isinstance(kinds, str) else kinds))
+    return "/".join(words[kind] for kind in ([kinds] if isinstance(kinds, str) else kinds))
 
 
 def finding(check: Check[Any]) -> str:
