@@ -131,17 +131,17 @@ def pages() -> dict[str, str]:
 
 
 def reference(name: str, bracket: str, other: str = "") -> str:
-    """The keys of a format, a table each; one that stands in the page of `other` as well is linked."""
+    """The tables of a format with their keys; one that stands in the page of `other` as well is linked."""
     there = {rows: titles[0] for rows, titles in sections(other, "").items()} if other else {}
     tables, links = [], []
     for rows, titles in sections(name, bracket).items():
         title = ", ".join(titles)
         if rows in there:
             anchor = there[rows].strip("`").replace(".", "")
-            links.append(f"| {title} | [{there[rows]}]({other}.md#{anchor}) |\n")
+            links.append(f"* {title}: [{there[rows]}]({other}.md#{anchor})\n")
         else:
-            tables.append(f"\n## {title}\n\n| key | what it says |\n| --- | --- |\n{rows}")
-    head = "\n## Tables that a worker file has too\n\n| here | there |\n| --- | --- |\n"
+            tables.append(f"\n## {title}\n\n{rows}")
+    head = "\n## Tables that a worker file has too\n\n"
     return "".join(tables) + (head + "".join(links)) * bool(links)
 
 
@@ -163,7 +163,7 @@ def table(
     for key, value in part.get("properties", {}).items():
         value, description = resolved(schema, value)
         mark = " (required)" if key in required else ""
-        rows.append(f"| `{key}`{mark}: {kind(value)} | {description} |\n")
+        rows.append(f"* `{key}`{mark}, {kind(value)}: {description}\n")
         if value.get("properties"):
             below.append((value, f"{at}.{key}" if at else key, False))
         others, _ = resolved(schema, value.get("additionalProperties") or {})
