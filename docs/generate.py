@@ -43,30 +43,57 @@ strictest wins, and they allow nothing.
 * A policy that is missing, broken or tries to allow something is an error, and nothing runs. No tool changes one
   unasked.
 """
+WORKSPACE = """\
+```toml
+schema = 1
+
+[workspace]
+name = "shop"
+workers = ["workers/*.worker"]
+```
+
+"""
+WORKER = """\
+```yaml
+---
+name: clerk
+description: Looks after orders.
+toolsets: [orders]
+---
+Find the order that the letter is about.
+```
+
+A YAML header between two lines of `---`, then the prompt. Classes of the workspace by their paths:
+[runtime.md](runtime.md).
+"""
 EVENTS = """\
-`on_event`, `run_stream` ([api.md](api.md#events-as-they-happen)) and `--log-events` tell of everything that happens in
-the tree of a run, in its order. Every event has its `kind` and its `path`, the call path: `main`, `main/summarizer#2`,
-`main/summarizer#2/read_file#1`. A line of the log is a JSON object with the `time`, the kind as `event`, the path, and
-what the event says; known secrets are redacted in it, and bytes are their digest. From Python events hold everything in
-full.
+`llmdo run ... --log-events FILE`, `on_event` and `run_stream` ([api.md](api.md#events-as-they-happen)) tell of
+everything that happens in the tree of a run, in its order:
 
-## Answers as they arrive
+```json
+{"time": "...", "event": "tool_called", "path": "main/summarizer#2/read_file#1", "tool": "read_file", ...}
+```
 
-Where somebody listens, models are asked to stream, and `text_delta` and `tool_call_delta` tell of each piece when it
-arrives. `model_responded` follows with the whole, which counts: what is decided on, kept in the journal and taken from
-the budgets is never a piece.
+Every event has its kind and its call path. In the log, known secrets are redacted and bytes are their digest; from
+Python events hold everything in full.
 
-* Somebody listens: `on_event` and `run_stream` in Python (`stream=False` leaves it), `--log-events` and `-v`; a
-  terminal as stdout listens to the entry's own worker.
-* A model that cannot stream is told of in one piece.
-* An answer that the journal has, in a run that goes on and in a replay, has no pieces: nothing arrives. It has its
-  `model_responded`, like every answer.
-* `stream_broken` says that an answer broke off, and that its pieces are void. That was one request: it counts, the
-  journal has it as an attempt, and it is made again as any other that failed (`model_failed` says when), perhaps to the
-  next model of a chain.
-* In the log, and in what `-v` shows, a secret that two pieces share is redacted as well. The end of a piece that may be
-  its beginning is held back until it is certain: mostly the last word. The rest comes before `model_responded`; of an
-  answer that broke off it never comes.
+## Pieces of answers
+
+Models are asked to stream where somebody listens: `on_event` and `run_stream` (not with `stream=False`),
+`--log-events`, `-v`, and for the entry's own worker a terminal as stdout. `text_delta` and `tool_call_delta` tell of
+each piece. `model_responded` follows with the whole, which alone is decided on, kept and counted.
+
+* A model that cannot stream is told of in one piece. An answer that the journal has, in a run that goes on or a
+  replay, has no pieces.
+* `stream_broken` says that the pieces of an answer are void. That was one request, which counts; it is made again like
+  any other that failed.
+* The end of a piece that may begin a secret is held back in the log and by `-v` until that is certain; of an answer
+  that broke off it never comes.
+
+## Kinds
+
+| kind, class in `llmdo.runtime.telemetry.events` | happens when | holds |
+| --- | --- | --- |
 """
 
 MADE = "<!-- Made by docs/generate.py from the code: change it there. -->\n"
@@ -76,15 +103,12 @@ def pages() -> dict[str, str]:
     """File name to text of every page that is made from the code."""
     return {
         "manifest.md": MADE
-        + "# `llmdo.toml`\n\n"
-        + "Names are keys, so nothing can be declared twice. Unknown keys are errors. Arrays replace, never add.\n"
-        + reference("manifest", "["),
-        "worker.md": MADE
-        + "# A worker file\n\nA YAML header between two lines of `---`, then the prompt. `toolsets` is a mapping from "
-        + "name to configuration or, with nothing to configure, a list of names.\nA class of the workspace may go by "
-        + "its path, `tools/calc.py:Calculator` or `tools.calc.Calculator`, without a line in the manifest "
-        + "([runtime.md](runtime.md)).\n"
-        + reference("worker", ""),
+        + "# `llmdo.toml`: every key\n\n"
+        + WORKSPACE
+        + "Names are keys, so nothing can be declared twice. Unknown keys are errors. Arrays replace, never add. "
+        + "`llmdo schema manifest` prints the JSON Schema.\n"
+        + reference("manifest", "[", other="worker"),
+        "worker.md": MADE + "# A worker file: every key\n\n" + WORKER + reference("worker", ""),
         "policy.md": MADE
         + "# What does a policy forbid on a machine?\n\nWhat `policy.toml`, a person's own file, blocks or asks "
         + "about, in every run ([an example](approvals.md#your-own-policy)):\n`$XDG_CONFIG_HOME/llmdo/policy.toml`, or "
@@ -92,13 +116,13 @@ def pages() -> dict[str, str]:
         + reference("policy", "[")
         + ORGANISATIONS,
         "eval-file.md": MADE
-        + "# `evals/NAME.yaml`\n\nThe keys of an eval, which [eval.md](eval.md) describes. Unknown keys are errors.\n"
+        + "# `evals/NAME.yaml`: every key\n\n[eval.md](eval.md) has an example. Unknown keys are errors.\n"
         + reference("eval", ""),
         "checks.md": MADE
         + "# Which findings are there?\n\n`llmdo explain CODE` says what each means, what fails and what mends it.\n"
         + findings("Of a workspace", ALL)
         + findings("Of projects of other tools", FOREIGN),
-        "events.md": MADE + "# Events of a run\n\n" + EVENTS + events(),
+        "events.md": MADE + "# Which events does a run tell?\n\n" + EVENTS + events(),
         "vocabulary.md": MADE
         + "# Which capabilities are there?\n\n"
         + vocabulary()
@@ -107,35 +131,52 @@ def pages() -> dict[str, str]:
     }
 
 
-def reference(name: str, bracket: str) -> str:
-    """The keys of a format, a table each."""
+def reference(name: str, bracket: str, other: str = "") -> str:
+    """The tables of a format with their keys; one that stands in the page of `other` as well is linked."""
+    there = {rows: titles[0] for rows, titles in sections(other, "").items()} if other else {}
+    tables, links = [], []
+    for rows, titles in sections(name, bracket).items():
+        title = ", ".join(titles)
+        if rows in there:
+            anchor = there[rows].strip("`").replace(".", "")
+            links.append(f"* {title}: [{there[rows]}]({other}.md#{anchor})\n")
+        else:
+            tables.append(f"\n## {title}\n\n{rows}")
+    head = "\n## Tables that a worker file has too\n\n"
+    return "".join(tables) + (head + "".join(links)) * bool(links)
+
+
+def sections(name: str, bracket: str) -> dict[str, list[str]]:
+    """The rows of each table of a format, with the titles of all tables that have these rows."""
     schema = json.loads(resources.read("schemas", f"{name}.json"))
-    sections: list[str] = []
-    table(schema, schema, "", bracket, sections)
-    return "".join(sections)
+    titles: dict[str, list[str]] = {}
+    table(schema, schema, "", bracket, titles)
+    return titles
 
 
-def table(schema: dict[str, Any], part: dict[str, Any], at: str, bracket: str, sections: list[str]) -> None:
-    """Adds a section for one table of the format, and for those below it."""
+def table(
+    schema: dict[str, Any], part: dict[str, Any], at: str, bracket: str, titles: dict[str, list[str]]
+) -> None:
+    """Adds the title of one table of the format to those with its rows, and then the tables below it."""
     required = part.get("required", [])
     rows = []
     below = []
     for key, value in part.get("properties", {}).items():
         value, description = resolved(schema, value)
         mark = " (required)" if key in required else ""
-        rows.append(f"| `{key}` | {kind(value)} | {description}{mark} |\n")
-        if "properties" in value:
+        rows.append(f"* `{key}`{mark}, {kind(value)}: {description}\n")
+        if value.get("properties"):
             below.append((value, f"{at}.{key}" if at else key, False))
         others, _ = resolved(schema, value.get("additionalProperties") or {})
-        if "properties" in others:
+        if others.get("properties"):
             below.append((others, f"{at}.{key}" if at else key, True))
         items, _ = resolved(schema, value.get("items") or {})
-        if "properties" in items:
+        if items.get("properties"):
             below.append((items, f"{at}.{key}" if at else key, False))
     title = f"`[{at}]`" if at and bracket else f"`{at}`" if at else "Top level"
-    sections.append(f"\n## {title}\n\n| key | value | what it says |\n| --- | --- | --- |\n{''.join(rows)}")
+    titles.setdefault("".join(rows), []).append(title)
     for inner, name, named in below:
-        table(schema, inner, f"{name}.NAME" if named else name, bracket, sections)
+        table(schema, inner, f"{name}.NAME" if named else name, bracket, titles)
 
 
 def resolved(schema: dict[str, Any], value: object) -> tuple[dict[str, Any], str]:
@@ -154,15 +195,15 @@ def resolved(schema: dict[str, Any], value: object) -> tuple[dict[str, Any], str
 def kind(value: dict[str, Any]) -> str:
     """What a value may be, in words."""
     if "enum" in value:
-        return ", ".join(f"`{word}`" for word in value["enum"])
+        return "/".join(f"`{word}`" for word in value["enum"])
     words = {
-        "string": "text", "integer": "whole number", "number": "number", "boolean": "true or false",
+        "string": "text", "integer": "integer", "number": "number", "boolean": "true/false",
         "array": "list", "object": "table",
     }  # fmt: skip
     if not value:
         return "anything"
     kinds = value.get("type", "object")
-    return " or ".join(words[kind] for kind in ([kinds] if isinstance(kinds, str) else kinds))
+    return "/".join(words[kind] for kind in ([kinds] if isinstance(kinds, str) else kinds))
 
 
 def findings(title: str, checks: Iterable[Check[Any]]) -> str:
@@ -178,16 +219,20 @@ def findings(title: str, checks: Iterable[Check[Any]]) -> str:
 
 
 def events() -> str:
-    """The kinds of events, each with what it says."""
-    sections = []
+    """A row for each kind of event."""
+    rows = []
     for shape in ast.parse(inspect.getsource(telemetry)).body:
         kind = getattr(getattr(telemetry, getattr(shape, "name", ""), None), "kind", None)
         if not isinstance(shape, ast.ClassDef) or not isinstance(kind, str):
             continue
-        rows = [f"| `{name}` | {meaning} |\n" for name, meaning in stated(shape).items() if name != "kind"]
-        table = "\n| it says | |\n| --- | --- |\n" + "".join(rows)
-        sections.append(f"\n## `{kind}`\n\n`{shape.name}`: {ast.get_docstring(shape)}\n{table * bool(rows)}")
-    return "".join(sections)
+        fields = (
+            f"`{name}` ({meaning.removesuffix('.')})" if meaning else f"`{name}`"
+            for name, meaning in stated(shape).items()
+            if name != "kind"
+        )
+        meaning = (ast.get_docstring(shape) or "").replace("\n", " ")
+        rows.append(f"| `{kind}`, `{shape.name}` | {meaning} | {', '.join(fields)} |\n")
+    return "".join(rows)
 
 
 def stated(shape: ast.ClassDef) -> dict[str, str]:

@@ -672,18 +672,22 @@ def test_an_entry_that_python_runs_is_refused_where_trust_is_required(team: Path
 
 
 @pytest.mark.long
-def test_the_readme_shows_the_question_to_which_its_first_minute_leads(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_docs_end_the_question_as_it_ends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("LLMDO_TRUST")
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     shutil.copytree(
         ROOT / "examples/confused_deputy", tmp_path / "w", ignore=shutil.ignore_patterns(".llmdo")
     )
     _, person = at_terminal(tmp_path / "w", "run", "triage", answers=("no\n",), columns=80)
-    text = (ROOT / "README.md").read_text().split("would run this as you:\n")[1].split("```")[0]
-    rows, shown = text.splitlines(), person.prompts[0]
-    assert [row.rstrip() for row in rows] == [row for row in shown[shown.index(rows[0]) :] if row]
+    text = (
+        (ROOT / "docs/trust.md")
+        .read_text(encoding="utf-8")
+        .split("would run this as you:\n")[1]
+        .split("```")[0]
+    )
+    rows = [row for row in person.prompts[0] if row]
+    assert rows[-2:] == text.splitlines()[-2:]
+    assert "`content` trusts it as it is" in (ROOT / "README.md").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize(

@@ -39,7 +39,7 @@ def answers(workers: str) -> list[Say]:
 @pytest.mark.long
 @pytest.mark.parametrize(
     ("section", "runs"),
-    [(SECTIONS[0], ["clerk", "clerk"]), (SECTIONS[1], ["confirm", "clerk", "clerk", "clerk"])],
+    [(SECTIONS[0], ["clerk", "clerk"]), (SECTIONS[1], ["confirm", "clerk", "clerk"])],
 )
 def test_the_page_moves_a_project_as_it_is_written(tmp_path: Path, section: str, runs: list[str]) -> None:
     script = [answer for kind in runs for answer in answers(kind)]
