@@ -25,8 +25,7 @@ def said(root: Path, *words: str) -> str:
         ),
         (
             ["run", "main", "hi", "--env-file", "secrets/.env"],
-            "error: `--env-file secrets/.env`: there is no folder `secrets` in `HERE`\n"
-            "  hint: its path is relative to this folder\n",
+            "error: `--env-file secrets/.env`: there is no folder `secrets` in `HERE`\n  hint: its path is relative",
         ),
         (
             ["batch", "main", "--inputs", "in/a.md", "in/c.md"],
@@ -55,6 +54,82 @@ def test_a_file_that_is_not_there_is_named_with_its_folder_and_what_is_like_it(
     words: list[str], message: str, folder: Path
 ) -> None:
     assert message in said(folder, *words)
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (
+            ["main", "hi", "--attach", "nope.pdf"],
+            "error: `--attach nope.pdf`: there is no file `nope.pdf` in `HERE`\n  hint: its path is relative to this",
+        ),
+        (
+            ["main", "hi", "--attach", "llmdo.toml"],
+            "error: `main` does not take `llmdo.toml`: it accepts .md\n  hint: what `main` takes is in `attachments` of",
+        ),
+        (
+            ["main", "hi", "--attach", "in/a.md", "--attach", "in/deck.md"],
+            "error: `main` takes at most 1 attachments, not 2\n",
+        ),
+        (["closed", "hi", "--attach", "in/a.md"], "error: `closed` takes no attachments\n"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
+)
+def test_an_attachment_that_its_worker_does_not_take_is_refused_before_anything_runs(
+    words: list[str], message: str, folder: Path
+) -> None:
+    takes = "attachments: {max: 1, suffixes: [.md]}"
+    (folder / "main.worker").write_text(f"---\nname: main\n{takes}\n---\nGo.\n", encoding="utf-8")
+    (folder / "closed.worker").write_text(
+        "---\nname: closed\nentry: true\nattachments: {max: 0}\n---\nGo.\n", encoding="utf-8"
+    )
+    assert message in said(folder, "run", *words)
+    assert not (folder / ".llmdo").exists()
+
+
+@pytest.mark.parametrize("text", ["", " \n"], ids=repr)
+def test_an_empty_input_is_refused_where_an_entry_starts_a_worker(text: str, folder: Path) -> None:
+    assert said(folder, "run", "main", text) == (
+        "error: the input of entry `main` is empty\n"
+        '  hint: say what it is to do: `llmdo run main "..."`, or leave the input out: the entry has its own\n'
+    )
+    manifest = (folder / "llmdo.toml").read_text(encoding="utf-8")
+    (folder / "llmdo.toml").write_text(manifest.replace('"go"', '" "'), encoding="utf-8")
+    assert said(folder, "run").startswith("error: the own input of entry `main` is empty\n")
+    assert llmdo(folder, "run", "main", text, "--attach", "in/a.md").returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (
+            ["main.workr"],
+            "error: there is no file `main.workr` in `HERE`\n  hint: did you mean `main.worker`?\n",
+        ),
+        (
+            ["main.workr", "hi"],
+            "error: there is no file `main.workr` in `HERE`\n  hint: did you mean `main.worker`",
+        ),
+        (
+            ["main.worker", "tool.pyy", "hi"],
+            "there is no file `tool.pyy` in `HERE`\n  hint: did you mean `tool.py`?",
+        ),
+        (
+            ["main.worker", "tols.py", "hi"],
+            "there is no file `tols.py` in `HERE`\n  hint: did you mean `tool.py`?",
+        ),
+        (["./mian.worker", "hi"], "no file `mian.worker` in `HERE`\n  hint: did you mean `./main.worker`?"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
+)
+@pytest.mark.parametrize("has_manifest", [True, False], ids=["a workspace", "files alone"])
+def test_a_misspelt_file_to_run_is_neither_an_entry_nor_an_input(
+    words: list[str], message: str, folder: Path, *, has_manifest: bool
+) -> None:
+    (folder / "tool.py").write_text("", encoding="utf-8")
+    if not has_manifest:
+        (folder / "llmdo.toml").unlink()
+    assert message in said(folder, "run", *words)
 
 
 @pytest.fixture
