@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from llmdo.cli.misuse import MEANT
+from llmdo.cli.tables import COMMANDS
 from tests.support.commands import llmdo
 
 
@@ -130,6 +132,48 @@ def test_a_misspelt_file_to_run_is_neither_an_entry_nor_an_input(
     if not has_manifest:
         (folder / "llmdo.toml").unlink()
     assert message in said(folder, "run", *words)
+
+
+@pytest.mark.parametrize(
+    ("words", "message", "hint"),
+    [
+        ("valdiate", "there is no command `llmdo valdiate`", "did you mean `llmdo check`?"),
+        ("validate", "there is no command `llmdo validate`", "did you mean `llmdo check`?"),
+        ("verify", "there is no command `llmdo verify`", "did you mean `llmdo check` or `llmdo audit`?"),
+        ("plan", "there is no command `llmdo plan`", "did you mean `llmdo diff` or `llmdo reach`?"),
+        ("compile", "there is no command `llmdo compile`", "did you mean `llmdo lock`?"),
+        ("chekc", "there is no command `llmdo chekc`", "did you mean `llmdo check`?"),
+        ("export", "there is no command `llmdo export`", "did you mean `llmdo runs export`?"),
+        ("xyzzy", "there is no command `llmdo xyzzy`", "`llmdo --help` lists the commands"),
+        ("runs --format json shwo", "there is no command `llmdo runs shwo`", "did you mean `show`?"),
+        ("serve mpc", "there is no command `llmdo serve mpc`", "there are `commands`, `mcp`"),
+        ("run --modle x", "`llmdo run` has no option `--modle`", "did you mean `--model`?"),
+        (
+            "audit",
+            "`llmdo audit` needs RUN|SESSION|FILE",
+            "`llmdo runs` lists them; `llmdo audit last` is about the newest",
+        ),
+        (
+            "runs show",
+            "`llmdo runs show` needs RUN",
+            "`llmdo runs` lists them; `llmdo runs show last` is about the newest",
+        ),
+        ("add path", "`llmdo add path` needs ALIAS", "`llmdo add path --help` says what it takes"),
+        ("run --model", "Option '--model' requires an argument", "`llmdo run --help` says what it takes"),
+        ("check in", "Got unexpected extra argument(s) (in)", "did you mean `--project in`?"),
+    ],
+)
+def test_a_command_line_that_cannot_be_read_leads_on(
+    words: str, message: str, hint: str, folder: Path
+) -> None:
+    assert said(folder, *words.split()) == f"error: {message}\n  hint: {hint}\n"
+
+
+def test_the_words_of_other_tools_lead_to_commands_that_are_there() -> None:
+    groups = {name.split(" ")[0] for name in COMMANDS}
+    for word, meant in MEANT.items():
+        assert word not in groups
+        assert all(name in groups or name.startswith("--") for name in meant), word
 
 
 @pytest.fixture
