@@ -176,6 +176,56 @@ def test_the_words_of_other_tools_lead_to_commands_that_are_there() -> None:
         assert all(name in groups or name.startswith("--") for name in meant), word
 
 
+@pytest.mark.parametrize(
+    ("words", "first"),
+    [
+        ("ceiling", "LDO501 outside-ceiling: "),
+        ("private data", "LDO510 private-data-way-out: "),
+        ("Hidden characters", "LDO531 hidden-text"),
+        ("", "LDO101 invalid-syntax: "),
+        ("unknown-key", "LDO102 unknown-key (error)\n"),
+        ("ldo51", "LDO510 private-data-way-out: "),
+        ("clear text server", "LDO536 clear-text-server"),
+    ],
+)
+def test_explain_looks_for_words_in_names_and_explanations(words: str, first: str, folder: Path) -> None:
+    done = llmdo(folder, "explain", *words.split())
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith(first), done.stdout
+
+
+def test_explain_says_a_line_of_each_of_several_and_how_one_is_read(folder: Path) -> None:
+    lines = llmdo(folder, "explain", "ceilings").stdout.splitlines()
+    assert (
+        lines[0] == "LDO501 outside-ceiling: An entry or a worker can reach what its ceiling does not admit."
+    )
+    assert lines[-1] == "`llmdo explain LDO501` says how it is fixed."
+    assert len(lines) > 4
+
+
+@pytest.mark.parametrize(
+    ("words", "hint"),
+    [
+        (
+            "LDO999",
+            "`llmdo explain` lists all, and `llmdo explain WORDS` those whose explanation holds the words",
+        ),
+        (
+            "LDO5011",
+            "`llmdo explain` lists all, and `llmdo explain WORDS` those whose explanation holds the words",
+        ),
+        ("unknown-kye", "did you mean `unknown-key`?"),
+        (
+            "zebra",
+            "`llmdo explain` lists all, and `llmdo explain WORDS` those whose explanation holds the words",
+        ),
+    ],
+)
+def test_explain_says_how_to_find_what_it_does_not_know(words: str, hint: str, folder: Path) -> None:
+    message = f"error: no check is called `{words}`, and no explanation holds it\n  hint: {hint}\n"
+    assert said(folder, "explain", words) == message
+
+
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     (tmp_path / "llmdo.toml").write_text(
