@@ -161,7 +161,8 @@ def kind(value: dict[str, Any]) -> str:
     if not value:
         return "anything"
     kinds = value.get("type", "object")
-    return " or ".join(words[kind] for kind in ([kinds] if isinstance(kinds, str) else kinds))
+    named = [kinds] if isinstance(kinds, str) else kinds
+    return " or ".join(words[kind] for kind in named if kind != "null")
 
 
 def finding(check: Check[Any]) -> str:
