@@ -82,7 +82,7 @@ def _meant(path: Sequence[str], word: str, error: Any) -> str:
         return near_or_all(word, known, "command")
     below = [name for name in COMMANDS if name.endswith(f" {word}")]
     match = nearest(word, {*known, *MEANT})
-    meant = below or ([match] if match in known else MEANT.get(match or "", ()))
+    meant = below or ([match] if match and match in known else MEANT.get(match or "", ()))
     if not meant:
         return "`llmdo --help` lists the commands"
     *others, last = (f"`{_line([name])}`" for name in meant if name)

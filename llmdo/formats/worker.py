@@ -204,6 +204,6 @@ else:
     )
 
 for _table in (ModelSettings, NativeTools):
-    _table.__pydantic_config__ = STRICT  # type: ignore[attr-defined]
-for _table in (FilesystemConfig, WebToolOptions, NoOptions):
-    _table.__pydantic_config__ = EMPTIABLE  # type: ignore[attr-defined]
+    _table.__pydantic_config__ = STRICT  # type: ignore[union-attr]
+for _emptiable in (FilesystemConfig, WebToolOptions, NoOptions):
+    _emptiable.__pydantic_config__ = EMPTIABLE  # type: ignore[attr-defined]
