@@ -203,7 +203,8 @@ def kind(value: dict[str, Any]) -> str:
     if not value:
         return "anything"
     kinds = value.get("type", "object")
-    return "/".join(words[kind] for kind in ([kinds] if isinstance(kinds, str) else kinds))
+    named = [kinds] if isinstance(kinds, str) else kinds
+    return "/".join(words[kind] for kind in named if kind != "null")
 
 
 def findings(title: str, checks: Iterable[Check[Any]]) -> str:

@@ -11,6 +11,7 @@ from llmdo.base.values import replace
 from llmdo.checks import acceptance, adopted, code, descriptions, schedules, shell
 from llmdo.checks.code import without_meaning
 from llmdo.syntax import toml
+from llmdo.syntax.document import Place
 from llmdo.syntax.tool_metadata import READ, means_capabilities
 from llmdo.version import __version__
 
@@ -344,3 +345,35 @@ def missing_root(project: Project) -> Iterator[Diagnostic]:
         root = "../site"
     """
     yield from _reported(project, "LDO113")
+
+
+@reports("LDO115", "warning")
+def empty_prompt(project: Project) -> Iterator[Diagnostic]:
+    """A worker without a prompt.
+
+    Its model is told nothing but the input: neither what its task is, nor what it must not do. The prompt is the
+    text of the worker file below its header, or the `instructions` of a worker in Python.
+
+    Fails:
+
+        ---
+        name: reviewer
+        ---
+
+    Fixed:
+
+        ---
+        name: reviewer
+        ---
+        You review code. Name each fault with its file and line.
+    """
+    for file in project.workspace.workers:
+        if file.prompt is None or file.prompt.strip():
+            continue
+        where = "in its `instructions`" if file.python else "below the second `---`"
+        yield finding(
+            "LDO115",
+            Place(file.document, ("name",)).location,
+            f"the worker `{file.name}` has no prompt",
+            hint=f"say {where} what its task is, and what it must not do",
+        )

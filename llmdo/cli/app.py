@@ -14,7 +14,8 @@ import typer.core
 from llmdo.base.diagnostic import LlmdoError
 from llmdo.cli import commands, helping
 from llmdo.cli.console import FINDINGS, FINE, INTERRUPTED, put
-from llmdo.cli.tables import COMMANDS, FEATURES
+from llmdo.cli.misuse import misuse
+from llmdo.cli.tables import FEATURES
 from llmdo.extensions.registry import features
 from llmdo.services.invalid import InvalidTeamError
 from llmdo.version import __version__
@@ -129,9 +130,7 @@ def run(words: Sequence[str]) -> int:
     except typer.TyperException as error:
         if lacking := _lacking(words):
             raise lacking from error
-        # A list of choices comes in lines with tabs.
-        message = " ".join(error.format_message().split()).rstrip(".")
-        raise LlmdoError(message, hint=f"llmdo {_command(words)}--help says what it takes") from error
+        raise misuse(words, error) from error
     except InvalidTeamError as error:
         if error.root is None:
             raise
@@ -152,11 +151,6 @@ def _lacking(words: Sequence[str]) -> LlmdoError | None:
                 f"this installation of llmdo is without `{feature}`, or what that needs", hint=hint
             )
     return None
-
-
-def _command(words: Sequence[str]) -> str:
-    known = {name.split(" ")[0] for name in COMMANDS}
-    return f"{words[0]} " if words and words[0] in known else ""
 
 
 def _version(value: bool) -> None:  # typer calls it so

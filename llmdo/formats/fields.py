@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 STRICT: ConfigDict = {"extra": "forbid", "strict": True, "allow_inf_nan": False}
 """Nothing is converted, nothing is dropped, and a number is a finite one: as the schemas judge."""
 
+EMPTIABLE: ConfigDict = {**STRICT, "json_schema_extra": {"type": ["object", "null"]}}
+"""The same of a table with no required key: in YAML, `NAME:` without more means the same as `NAME: {}`."""
+
 
 @dataclass(frozen=True, slots=True)
 class Doc:

@@ -8,7 +8,7 @@ from typing import Annotated, Literal, NotRequired
 from annotated_types import Gt, MinLen
 from typing_extensions import TypedDict
 
-from llmdo.formats.fields import STRICT, Doc, Matches, Positive, Variable
+from llmdo.formats.fields import EMPTIABLE, STRICT, Doc, Matches, Positive, Variable
 
 PlainWord = Annotated[
     str, Matches(r"^[^*?\[\]\x00-\x20\x7f]+$", "a plain word (without blanks, `*`, `?`, `[` and `]`)")
@@ -140,5 +140,6 @@ LockedShell = TypedDict(
     },
 )
 
-for _table in (ShellRule, ShellLimits, ShellTable, ShellConfig, LockedShell):
+ShellConfig.__pydantic_config__ = EMPTIABLE  # type: ignore[attr-defined]
+for _table in (ShellRule, ShellLimits, ShellTable, LockedShell):
     _table.__pydantic_config__ = STRICT  # type: ignore[union-attr]

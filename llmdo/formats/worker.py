@@ -9,6 +9,7 @@ from annotated_types import Ge, Gt, MinLen
 from typing_extensions import TypedDict
 
 from llmdo.formats.fields import (
+    EMPTIABLE,
     STRICT,
     USED,
     Doc,
@@ -61,10 +62,10 @@ NoOptions = TypedDict("NoOptions", {})
 NativeTools = TypedDict(
     "NativeTools",
     {
-        "code_execution": NotRequired[Annotated[NoOptions, Doc("Runs code at the provider.")]],
-        "web_fetch": NotRequired[Annotated[WebToolOptions, Doc("Reads pages.")]],
-        "web_search": NotRequired[Annotated[WebToolOptions, Doc("Searches the web.")]],
-        "x_search": NotRequired[Annotated[NoOptions, Doc("Searches X.")]],
+        "code_execution": NotRequired[Annotated[NoOptions | None, Doc("Runs code at the provider.")]],
+        "web_fetch": NotRequired[Annotated[WebToolOptions | None, Doc("Reads pages.")]],
+        "web_search": NotRequired[Annotated[WebToolOptions | None, Doc("Searches the web.")]],
+        "x_search": NotRequired[Annotated[NoOptions | None, Doc("Searches X.")]],
     },
 )
 
@@ -113,11 +114,11 @@ WorkerToolsets = TypedDict(  # type: ignore[misc]  # mypy does not know extra_it
     "WorkerToolsets",
     {
         "filesystem": NotRequired[
-            Annotated[FilesystemConfig, Doc("The built-in tools for files of the workspace.")]
+            Annotated[FilesystemConfig | None, Doc("The built-in tools for files of the workspace.")]
         ],
-        "shell": NotRequired[Annotated[ShellConfig, Doc("The built-in tool that runs commands.")]],
+        "shell": NotRequired[Annotated[ShellConfig | None, Doc("The built-in tool that runs commands.")]],
     },
-    extra_items=dict[str, Any],
+    extra_items=dict[str, Any] | None,
 )
 WorkerToolsets.__pydantic_config__ = {  # type: ignore[attr-defined]
     "extra": "allow",
@@ -129,9 +130,11 @@ CodeToolsets = TypedDict(  # type: ignore[misc]
     "CodeToolsets",
     {
         "filesystem": NotRequired[
-            Annotated[FilesystemConfig, Doc("The files that code may read and write by `filesystem`.")]
+            Annotated[FilesystemConfig | None, Doc("The files that code may read and write by `filesystem`.")]
         ],
-        "shell": NotRequired[Annotated[ShellConfig, Doc("The commands that code may run by `shell`.")]],
+        "shell": NotRequired[
+            Annotated[ShellConfig | None, Doc("The commands that code may run by `shell`.")]
+        ],
     },
     extra_items=dict[str, Any],
 )
@@ -200,5 +203,7 @@ else:
         },
     )
 
-for _table in (FilesystemConfig, ModelSettings, WebToolOptions, NoOptions, NativeTools):
-    _table.__pydantic_config__ = STRICT  # type: ignore[attr-defined]
+for _table in (ModelSettings, NativeTools):
+    _table.__pydantic_config__ = STRICT  # type: ignore[union-attr]
+for _emptiable in (FilesystemConfig, WebToolOptions, NoOptions):
+    _emptiable.__pydantic_config__ = EMPTIABLE  # type: ignore[attr-defined]

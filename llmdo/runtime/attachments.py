@@ -21,11 +21,11 @@ from llmdo.runtime.gate.decisions import judge
 from llmdo.runtime.gate.labelling import add_kept, context_of_code, labels_for, opened
 from llmdo.runtime.place import require_no_probe
 from llmdo.toolsets.media import endings_of, media_type, text_of
-from llmdo.toolsets.paths import PathRefused
+from llmdo.toolsets.paths import PathMap, PathRefused
 from llmdo.toolsets.python import sentence_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from pydantic_ai.messages import UserContent
 
@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from llmdo.runtime.attached import AttachmentResolver
     from llmdo.runtime.config import RuntimeConfig
     from llmdo.runtime.frame import CallFrame
-    from llmdo.toolsets.paths import PathMap
 
 
 DEFAULT_MAX_BYTES = 10_000_000  # a file; what the design gives as the default of `max-bytes`
@@ -85,9 +84,8 @@ async def load(
     Raises:
         ToolFailed: One cannot be attached; gives the caller's name for it and the reason.
     """
-    most = DEFAULT_MAX if worker.attachments.max is None else worker.attachments.max
-    if len(files) > most:
-        raise ToolFailed(f"`{worker.name}` takes at most {most} attachments, not {len(files)}")
+    if fault := _excess(worker, len(files)):
+        raise ToolFailed(fault)
     content: list[UserContent] = []
     most_bytes = max(MAX_TOTAL_BYTES, worker.attachments.max_bytes or 0)
     left = most_bytes
@@ -102,6 +100,33 @@ async def load(
             )
         content.extend(parts)
     return content
+
+
+def require_accepted(worker: Worker, files: Sequence[Attached], aliases: Mapping[str, str]) -> None:
+    """Check that `worker` takes as many files as these, and of their kinds, before anybody is asked for them.
+
+    Raises:
+        LlmdoError: It does not.
+    """
+    paths, fault = PathMap.of(aliases), _excess(worker, len(files))
+    try:
+        for attached in files:
+            real = attached.outside.name if attached.outside else paths.resolve(attached.name)
+            _require_suffix(worker, attached.name, [PurePosixPath(real).suffix])
+    except ToolFailed as failed:
+        fault = fault or failed.message
+    if fault:
+        raise LlmdoError(fault, hint=f"what `{worker.name}` takes is in `attachments` of its header")
+
+
+def _excess(worker: Worker, number: int) -> str | None:
+    """The fault of so many files for `worker`; None if it takes them."""
+    most = DEFAULT_MAX if worker.attachments.max is None else worker.attachments.max
+    if number <= most:
+        return None
+    if most == 0:
+        return f"`{worker.name}` takes no attachments"
+    return f"`{worker.name}` takes at most {most} attachments, not {number}"
 
 
 async def load_one(

@@ -96,6 +96,8 @@ def meanings(outcome: CheckOutcome) -> Meanings:
         head = None if file.python or file.agent else unchanged.head_of(text, is_plain=source.is_plain)
         if head is None or worker.path != path or worker.description == "":
             continue
+        if not text[len(head) :].strip():  # a finding, which the first word of a prompt ends
+            continue
         before = locked.workers.get(file.name) if locked else None
         known[path] = (
             head,

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from llmdo import checks
 from llmdo.base.diagnostic import LlmdoError, shown
+from llmdo.base.missing import missing_file
 from llmdo.base.request_fields import argument, option
 from llmdo.base.values import also_in_json, in_json, unenforced
 from llmdo.diff import diff as difference_of
@@ -124,6 +125,8 @@ def _file(name: str) -> Graph:
     try:
         with Path(name).open("rb") as file:
             content = file.read(MAX_LOCK + 1)
+    except FileNotFoundError as error:
+        raise missing_file(name) from error
     except OSError as error:
         raise LlmdoError(f"cannot read `{name}`: {(error.strerror or 'error').lower()}") from error
     if len(content) > MAX_LOCK:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from llmdo.base.credentials import LISTED
 from llmdo.base.diagnostic import LlmdoError
+from llmdo.base.missing import missing_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, MutableMapping
@@ -30,6 +31,8 @@ def load(file: Path, environ: MutableMapping[str, str]) -> tuple[str, ...]:
     Raises:
         LlmdoError: The file cannot be read or has an invalid line; no value is shown.
     """
+    if not file.exists():
+        raise missing_file(str(file), of="--env-file")
     try:
         content = file.read_bytes()
         text = content.decode("utf-8-sig")

@@ -12,16 +12,17 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from llmdo.base.diagnostic import LlmdoError, did_you_mean, near_or_all
+from llmdo.base.diagnostic import LlmdoError, did_you_mean, near_or_all, nearest
+from llmdo.base.missing import missing_file
 from llmdo.base.request_fields import argument, option
 from llmdo.base.source import Source
 from llmdo.graph import offers
-from llmdo.graph.models import KEYS, key_variables, near_provider, problem_of
-from llmdo.graph.toolkit import reachable
+from llmdo.graph.models import near_provider, problem_of
 from llmdo.services.basis import Basis
 from llmdo.services.continuing import continuing, entry_of
 from llmdo.services.invalid import InvalidTeamError
 from llmdo.services.plan import RunPlan, execute
+from llmdo.services.requirements import require_attachable, require_input, require_models
 from llmdo.services.root import DEBUG, LOCKED, MAX_DEPTH, MODELS, PROJECT, root_folder
 from llmdo.services.soundness import require_sound, resolved_with_lock
 from llmdo.syntax.globs import is_pattern
@@ -87,48 +88,6 @@ def _start_of(project: Project, name: str) -> str | None:
 def _is_function(node: ast.stmt, name: str) -> bool:
     """Whether a statement is an async function of that name; a decorated one is a tool or something else."""
     return isinstance(node, ast.AsyncFunctionDef) and node.name == name and not node.decorator_list
-
-
-_WITH_KEYS = frozenset({*KEYS, "openai-chat", "openai-responses"})
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from llmdo.graph.resolved import Graph
-    from llmdo.runtime import ModelChoice
-
-
-def require_models(graph: Graph, entry: str, choice: ModelChoice, environ: Mapping[str, str] | None) -> None:
-    """Check that each worker of an entry has a model that it works with, and a key for it in `environ`.
-
-    None means that the run is another machine's, as in a fleet: its keys and libraries are not known here.
-
-    Raises:
-        LlmdoError: Workers lack a model or a key; all keys are named.
-    """
-    if lacking := dict.fromkeys(_lacking(graph, entry, choice, environ)):
-        raise LlmdoError("; ".join(lacking), hint="set it, or name another model with `--model`")
-
-
-def _lacking(
-    graph: Graph, entry: str, choice: ModelChoice, environ: Mapping[str, str] | None
-) -> Iterator[str]:
-    from llmdo.runtime.models.choice import fitting  # which takes a second
-
-    started = graph.entries[entry]
-    for name in reachable(graph, started):
-        reference = fitting(graph, started, graph.workers[name], choice)
-        if reference in choice.instances or environ is None:
-            continue
-        for model in graph.models.get(reference, (reference,)):
-            # Those of a cloud or of a login have other credentials, though their names begin alike.
-            provider = model.partition(":")[0]
-            variables = key_variables(model) if provider in _WITH_KEYS else ()
-            # A server of one's own, which an address of the environment leads to, may want no key.
-            addresses = (variable.removesuffix("_API_KEY") + "_BASE_URL" for variable in variables)
-            if variables and not any(environ.get(each) for each in (*variables, *addresses)):
-                words = " or ".join(f"`{variable}`" for variable in variables)
-                yield f"`{model}` needs the environment variable {words}, which is not set"
 
 
 FILES = (*WORKER_ENDINGS, ".py")
@@ -282,9 +241,10 @@ def _require_all(request: RunRequest, prepared: PreparedRun) -> None:
     """
     graph, folder, environ = prepared.graph, prepared.folders.root, request.start.environ
     paths, attached = _files(request, folder)
-    for name in (file.name for file in attached if file.outside is None):
-        if not name.startswith((*paths, *graph.paths)) and not (folder / name).exists():
-            raise LlmdoError(f"there is no file `{name}` to attach")
+    entry = graph.entries[prepared.entry]
+    require_attachable(graph, entry, attached, paths, folder)
+    if not attached:
+        require_input(entry, prepared.input)
     require_models(graph, prepared.entry, chosen_models(graph, request.models, environ), environ)
 
 
@@ -332,10 +292,13 @@ def _opened(request: EntryRequest) -> tuple[Path, Source | None, tuple[str, ...]
     """The root of the run, the manifest of files alone, and the words that are not files."""
     words = request.words
     files = [word for word in words if word.endswith(FILES) and Path(word).is_file()]
-    if words and words[0].endswith(FILES) and words[0] not in files:
-        raise _no_file(words[0])
+    if words and words[0].endswith(FILES) and (missing := _misspelt(words[0])):
+        raise missing
     if not files or words[0] not in files:
-        return root_folder(request.project), None, words
+        try:
+            return root_folder(request.project), None, words
+        except LlmdoError as error:
+            raise (words and _misspelt(words[0])) or error from None
     if not request.of_files:
         raise LlmdoError("`--locked` needs a workspace", hint=f"a run of files alone has no `{LOCK}`")
     cwd = Path.cwd()
@@ -348,16 +311,19 @@ def _opened(request: EntryRequest) -> tuple[Path, Source | None, tuple[str, ...]
     if odd := next((path for path in paths if is_pattern(path) or ".." in path.split("/")), None):
         raise LlmdoError(f"`{odd}` cannot be run by its path", hint="rename it, or write an llmdo.toml")
     rest = tuple(word for word in words if word not in files)
-    if misspelt := next((word for word in rest if word.endswith(FILES) and not re.search(r"\s", word)), None):
-        raise _no_file(misspelt)
+    if missing := next(filter(None, map(_misspelt, rest)), None):
+        raise missing
     return cwd, manifest_of(paths), rest
 
 
-def _no_file(name: str) -> LlmdoError:
-    folder = Path(name).parent
-    others = [str(folder / path.name) for path in folder.iterdir()] if folder.is_dir() else []
-    known = [other for other in others if other.endswith(FILES)]
-    return LlmdoError(f"there is no file `{name}`", hint=did_you_mean(name, known))
+def _misspelt(word: str) -> LlmdoError | None:
+    """The error of a word that looks like a file to run and is none, such as `main.workr`; None of any other word."""
+    path = Path(word)
+    if re.search(r"\s", word) or not path.suffix or path.exists():
+        return None
+    others = [each.name for each in path.parent.iterdir()] if path.parent.is_dir() else []
+    is_like_one = nearest(path.name, [each for each in others if each.endswith(FILES)])
+    return missing_file(word, endings=FILES) if is_like_one or word.endswith(FILES) else None
 
 
 def _wanted(graph: Graph, request: EntryRequest) -> str | None:
@@ -382,7 +348,9 @@ def _entry(
     name = request.entry or (rest.pop(0) if comes_first else request.otherwise)
     name = name or _only_entry(graph, of_files=of_files)
     if name not in graph.entries:
-        raise LlmdoError(f"there is no entry `{name}`", hint=near_or_all(name, graph.entries, "entry"))
+        raise _misspelt(name) or LlmdoError(
+            f"there is no entry `{name}`", hint=near_or_all(name, graph.entries, "entry")
+        )
     offers.require_ours(graph.entries[name])
     if len(rest) > 1 or (rest and request.input is not None):
         raise LlmdoError("there is more than one input", hint="put it in quotes")

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from llmdo.base.diagnostic import LlmdoError, excerpt
+from llmdo.base.missing import missing_file
 from llmdo.base.request_fields import argument, option
 from llmdo.base.values import dataclass, field, in_json, replace
 from llmdo.base.visible import visible
@@ -469,6 +470,8 @@ def _audit_in(path: Path, head: str | None) -> AuditOutcome:
     """The audit whose lines a file holds."""
     try:
         text = path.read_text("ascii", "replace")
+    except FileNotFoundError as error:
+        raise missing_file(str(path)) from error
     except OSError as error:
         raise LlmdoError(f"cannot read `{path}`: {error.strerror}") from error
     lines = tuple(text.splitlines())

@@ -1,8 +1,9 @@
 """Whether an edited worker file still means the same to a check.
 
-Most edits change a prompt, a description or a comment. A check of a text for models looks at three things: whether the
-lock has it, its aliases of the path map, and hidden characters. So after such an edit the last answer holds, except for
-the part about the lock, and only the edited file is read. Any other edit is left to a check.
+Most edits change a prompt, a description or a comment. A check of a text for models looks at four things: whether the
+lock has it, its aliases of the path map, hidden characters, and whether a prompt is empty. So after such an edit the
+last answer holds, except for the part about the lock, and only the edited file is read. Any other edit is left to a
+check.
 """
 
 from __future__ import annotations
@@ -75,7 +76,7 @@ def meaning_now(path: str, before: Meaning, aliases: tuple[str, ...]) -> Meaning
         if description == "" or _taken_description(data_before) == "" or repr(data) != repr(data_before):
             return None
     prompt = text[len(head) :]
-    if mentioned(prompt, description, aliases) != mentioned_before:
+    if not prompt.strip() or mentioned(prompt, description, aliases) != mentioned_before:
         return None
     from llmdo.base.digest import of_text  # only where a file was edited
 

@@ -214,6 +214,8 @@ def _worker(
         own = own_toolset(name)
         uses[own] = Use(name=own, config={}, at=Place(document, ("name",)))
     canonical = {**header, "toolsets": {used: uses[used].config for used in lines}}
+    if isinstance(native, dict):
+        canonical["native_tools"] = {tool: parts.table(options) for tool, options in native.items()}
     return decoded(
         Worker,
         "file",

@@ -41,6 +41,7 @@ EDITS = {
     "a description": MAIN.replace("name: main", DESCRIBED),
     "a description above the name": MAIN.replace("name: main", "description: It leads.\nname: main"),
     "both texts": MAIN.replace("name: main", DESCRIBED).replace("Go on.", "Lead."),
+    "an empty prompt": MAIN.replace("Go on.", " "),
     "an alias": MAIN.replace("Go on.", "Read deck.md."),
     "an alias in a description": MAIN.replace("name: main", "name: main\ndescription: It reads deck.md."),
     "something hidden": MAIN.replace("Go on.", "Go\u200b on."),

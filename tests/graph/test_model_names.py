@@ -7,7 +7,7 @@ import pytest
 from llmdo.base.diagnostic import LlmdoError
 from llmdo.graph.models import PROVIDERS, RENAMED, near_provider, problem_of, with_current_provider
 from llmdo.runtime import ModelChoice
-from llmdo.services.run import require_models
+from llmdo.services.requirements import require_models
 from tests.support.building import graph, worker
 
 

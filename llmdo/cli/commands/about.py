@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated, Literal
 
-from llmdo.base.codes import CODES
-from llmdo.base.diagnostic import LlmdoError, did_you_mean
 from llmdo.base.request_fields import argument, option
 from llmdo.cli import requests
 from llmdo.cli.console import FINDINGS, FINE, put
@@ -18,24 +16,21 @@ FILES = Literal["manifest", "worker", "lock", "policy", "eval"]
 
 
 def explain(
-    code: Annotated[str, argument("CODE", "A code such as LDO301, or its name.")] = "",
+    code: Annotated[
+        str, argument("[CODE|WORD]", "A code such as LDO301, its name, or a word to look for.")
+    ] = "",
+    more: Annotated[tuple[str, ...], argument("[WORD]...", "Further words that the explanation holds.")] = (),
     form: Annotated[
         str, option("Instead: what each tool of another format can do.", "--from", metavar="FORMAT")
     ] = "",
 ) -> int:
     """Say what a finding means, why it matters and how it is fixed."""
-    from llmdo.checks import explanation
     from llmdo.render import foreign as render
-    from llmdo.services import foreign
+    from llmdo.services import explaining, foreign
     from llmdo.services.root import extensions_here
 
-    text = render.table(foreign.table(form)) if form or not code else explanation(code)
-    text = text or explanation(code, extensions_here())
-    if text is None:
-        known = [*CODES, *(name for name, _ in CODES.values())]
-        hint = did_you_mean(code.upper(), known) or "see the README"
-        raise LlmdoError(f"there is no check `{code}`", hint=hint)
-    put(text, end="")
+    words = " ".join((code, *more)).strip()
+    put(render.table(foreign.table(form)) if form else explaining.explained(words, extensions_here), end="")
     return FINE
 
 

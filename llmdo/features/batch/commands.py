@@ -25,8 +25,9 @@ from llmdo.journal.binding import reached
 from llmdo.journal.items import ENDED, STATES, Batch
 from llmdo.journal.opening import batches_of, runs_of
 from llmdo.journal.secrets import Known
+from llmdo.services.requirements import require_models
 from llmdo.services.root import DEBUG, MAX_DEPTH, MODELS, ROOT
-from llmdo.services.run import EntryRequest, chosen_models, prepare, require_models
+from llmdo.services.run import EntryRequest, chosen_models, prepare
 from llmdo.toolsets.processes import hide_from_children
 from llmdo.workspace import lock, personal
 from llmdo.workspace.root import MANIFEST

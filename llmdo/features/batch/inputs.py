@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
 from llmdo.base.diagnostic import LlmdoError, did_you_mean
+from llmdo.base.missing import missing_file
 from llmdo.base.request_fields import option
 from llmdo.base.values import dataclass, field, replace
 from llmdo.journal.items import NewItem
@@ -142,6 +143,8 @@ def _require_unicode(item: NewItem) -> None:
 def _opened(path: Path) -> TextIO:
     try:
         return path.open(encoding="utf-8-sig", newline="")
+    except FileNotFoundError as error:
+        raise missing_file(str(path), of="--inputs") from error
     except OSError as error:
         raise LlmdoError(f"cannot read `{path}`: {error.strerror}") from error
 
@@ -258,6 +261,8 @@ def _of_file(path: str, choice: InputChoice) -> NewItem:
     try:
         with Path(path).open("rb") as file:
             content = file.read(MAX_FILE_BYTES + 1)
+    except FileNotFoundError as error:
+        raise missing_file(str(path), of="--inputs") from error
     except OSError as error:
         raise LlmdoError(f"cannot read `{path}`: {error.strerror}") from error
     if len(content) > MAX_FILE_BYTES:

@@ -24,8 +24,9 @@ from llmdo.features.evaluation.running import Conditions, run_all
 from llmdo.features.evaluation.suite import judging_entry
 from llmdo.journal.opening import runs_of
 from llmdo.services.diff import WORKTREE
+from llmdo.services.requirements import require_models
 from llmdo.services.root import DEBUG, LOCKED, PROJECT, root_folder
-from llmdo.services.run import chosen_models, require_models
+from llmdo.services.run import chosen_models
 from llmdo.services.soundness import require_sound
 from llmdo.workspace import project as projects
 from llmdo.workspace.evals import path_of

@@ -97,6 +97,8 @@ class _Compiler:
                 return self._list(schema)
             case "string":
                 return _text(schema)
+            case "null":
+                return lambda value: value is None
             case "boolean":
                 return lambda value: isinstance(value, bool)
         return _number(schema, whole=kind == "integer")

@@ -85,6 +85,11 @@ class _Generator(GenerateJsonSchema):
             return {"type": "integer", "const": number["minimum"]}
         return number
 
+    def nullable_schema(self, schema: core_schema.NullableSchema) -> JsonSchemaValue:
+        """The schema of a table that may be left empty; a definition says so itself, by `EMPTIABLE`."""
+        value = self.generate_inner(schema["schema"])
+        return value if "$ref" in value else {**value, "type": [value["type"], "null"]}
+
     def union_schema(self, schema: core_schema.UnionSchema) -> JsonSchemaValue:
         """The schema of a value of several JSON types: one schema, since each keyword is about one type only."""
         branches = [

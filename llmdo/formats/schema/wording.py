@@ -197,9 +197,9 @@ def _limit(fault: SchemaFault, form: Format) -> str:
 
 
 def _kinds(schema: JsonSchema) -> list[str]:
-    """The JSON types that a value may have."""
+    """The JSON types that a value may have, where there is one."""
     kinds = schema["type"]
-    return [kinds] if isinstance(kinds, str) else kinds
+    return [kinds] if isinstance(kinds, str) else [kind for kind in kinds if kind != "null"]
 
 
 def _kind(kind: str, schema: JsonSchema, form: Format) -> str:

@@ -1,0 +1,37 @@
+"""The error about a file that a person names and that is not there."""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+from pathlib import Path
+
+from llmdo.base.diagnostic import LlmdoError, did_you_mean
+
+FROM_HERE = "its path is relative to this folder"
+
+
+def missing_file(
+    name: str, *, of: str = "", folder: Path | None = None, endings: tuple[str, ...] = ("",), hint: str = ""
+) -> LlmdoError:
+    """The error that no file has the path `name`, seen from `folder`, which is the current one where left out.
+
+    It says in which folder the file was looked for. A file there whose name is like it, and ends in one of `endings`,
+    is the hint; else it is `hint`. `of` is the option that names the file.
+    """
+    base = (folder or Path.cwd()).absolute()
+    path = Path(os.path.normpath(base / name))
+    lacking, kind = path, "file"
+    while not lacking.parent.is_dir():
+        lacking, kind = lacking.parent, "folder"
+    prefix = f"`{of} {name}`: " if of else ""
+    message = f"{prefix}there is no {kind} `{lacking.name}` in `{lacking.parent}`"
+    others: list[str] = []
+    with suppress(OSError):
+        entries = [each for each in lacking.parent.iterdir() if kind == "file" or each.is_dir()]
+        others = [each.name for each in entries if kind == "folder" or each.name.endswith(endings)]
+    shown = name[: len(name) - len(path.name)] if kind == "file" else ""
+    near = did_you_mean(lacking.name, others)
+    if near and shown:
+        near = near.replace("`", f"`{shown}", 1)
+    return LlmdoError(message, hint=near or hint or FROM_HERE)

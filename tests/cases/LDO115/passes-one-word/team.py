@@ -1,0 +1,3 @@
+from llmdo import Worker
+
+silent = Worker(name="silent", entry=True, instructions="Be silent.")
