@@ -72,7 +72,7 @@ _FROM_A_FORGE = re.compile(
 )
 """The place that a program is downloaded from, which says nothing about what it does."""
 _NUMBERED = re.compile(r" \(\d+\)$")
-_EVENT = "on."
+EVENT = "on."
 """The beginning of a toolset that is an event of a workflow."""
 UNKNOWN = re.compile(r"x\..+\.any")
 """The capability of a tool of which nothing is known."""
@@ -247,7 +247,7 @@ class _Tools:
         elif decision != "allowed" or _plain(shape.toolset) in self._events:
             own = _ASKED
         else:
-            own = _STARTS if shape.toolset.startswith(_EVENT) else _SENT
+            own = _STARTS if shape.toolset.startswith(EVENT) else _SENT
             own = _FETCHED if _connects(shape) or shape.toolset in self._browsers else own
         return own in levels and self._is_in(runs_in, shape)
 

@@ -70,7 +70,10 @@ def codex_grants(site: Site, tree: Tree) -> Iterator[Grant]:
     """Codex runs commands in a sandbox that keeps them off the network, unless it is switched off."""
     sandbox = _sandbox(site, tree)
     token = token_of(site)
-    yield _of_codex("web_search, cached", site.at)
+    narrower = "have it run with `-c web_search=disabled`"
+    yield replace(
+        _of_codex("web_search, cached", site.at), narrower=narrower, loss="it then searches nothing"
+    )
     if sandbox.mode == FREE:
         yield from by_shell(site, token, "shell", sandbox.at)
         return

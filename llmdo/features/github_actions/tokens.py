@@ -105,6 +105,7 @@ def granted(
     *,
     is_open: bool = False,
     narrower: str | None = None,
+    loss: str = "",
 ) -> Grant:
     """A tool of an agent in an unattended run."""
     return Grant(
@@ -116,6 +117,7 @@ def granted(
         at=at,
         is_open=is_open,
         narrower=narrower,
+        loss=loss,
     )
 
 
@@ -137,7 +139,13 @@ def by_shell(
     if token is not None:
         reached = ("x.github.read", *writes(token, *WRITABLE))
         yield granted(
-            "token", "token", reached, token.at, decision, narrower="give the token fewer `permissions`"
+            "token",
+            "token",
+            reached,
+            token.at,
+            decision,
+            narrower="give the token fewer `permissions`",
+            loss="it then changes less on `github.com`",
         )
     for variable in site.variables.values():
         named = _SECRET.search(variable.value)
