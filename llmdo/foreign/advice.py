@@ -118,7 +118,8 @@ def edit(project: Foreign, flow: Flow) -> FlowEdit | None:
     }
     shown = dict.fromkeys(_tool_at(project, each) for each in left if each not in own)
     more = f" and {len(shown) - MANY} more" if len(shown) > MANY else ""
-    others = f"; the same with {', '.join([*shown][:MANY])}{more}" if shown else ""
+    same = "and without" if best.of_source is None else "the same with"
+    others = f"; {same} {', '.join([*shown][:MANY])}{more}" if shown else ""
     besides = "".join(f"; and {change}" for change in dict.fromkeys(own.values()))
     return best._replace(text=f"{best.text}{others}{besides}", takes=best.takes | {*left})
 
@@ -277,7 +278,7 @@ def _item(at: Place) -> str | None:
     span = at.location.span
     if span is None or _HEADER not in at.route[:2]:
         return None
-    marked = at.document.source.marked(span)
+    marked = at.document.source.marked(span).strip("\"'")
     return marked if _TOOL.fullmatch(marked) else None
 
 
@@ -336,7 +337,7 @@ def _edit(project: Foreign, leg: _Leg) -> str | None:
     elif left := _without(at, given.tool):
         change = f"write `{left}`, without {name}"
     elif instead and at.route[:1] != (_HEADER,):
-        change, lost = instead
+        change, lost = instead.change, instead.lost or lost
     elif leg.is_ruled and given.rule_at:
         change = f"tighten {key or 'the rule'}, which allows {name}"
     elif not key:

@@ -50,6 +50,7 @@ class Instead(NamedTuple):
 
     change: str
     lost: str
+    """Empty if it is what is lost without the tool."""
 
 
 def instead_of(form: str, given: Grant, at: Place) -> Instead | None:
@@ -61,6 +62,8 @@ def instead_of(form: str, given: Grant, at: Place) -> Instead | None:
     if given.rule_at and key in _UNASKED_LISTS:
         return Instead(f"take `{excerpt(_marked(at) or given.tool)}` out of `{key}`", ASKED)
     tool = given.tool.partition("(")[0]
+    if given.refusal and tool not in _marked(at) and not _FLAG.fullmatch(_marked(at)):
+        return Instead(f"write {given.refusal}", "")
     written = _WRITTEN.get((form, given.tool if given.tool in ("shell", "unsandboxed shell") else tool))
     if written is None or ("(" in given.tool and not _OF_GIT.match(given.tool)):
         return None

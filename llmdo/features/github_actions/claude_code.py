@@ -89,14 +89,13 @@ def claude_grants(site: Site, tree: Checkout) -> Iterator[Grant]:
     for tool in CLAUDE_TOOLS:
         if options.only is not None and tool not in options.only:
             continue
+        refusal = without_tool(site, tool)
         if tool == "Bash":
-            refusal = without_tool(site, tool)
             for grant in _bash(site, token, settings, mode, options):
-                is_bash = grant.toolset.startswith(tool)
-                yield replace(grant, refusal=refusal) if is_bash else grant
+                yield replace(grant, refusal=refusal) if grant.toolset.startswith(tool) else grant
         else:
             for grant in settings.grants(_LINES[tool], at, mode):
-                yield from _unattended(grant, options)
+                yield from _unattended(replace(grant, refusal=refusal), options)
     yield from _of_servers(tree, token, settings, mode, options)
     yield from _of_skill(site, tree, token)
 
