@@ -298,7 +298,8 @@ def foreign_private_data_way_out(project: Foreign) -> Iterator[Diagnostic]:
     """
     for name, flow in flows.gravest_flows(project).items():
         if flow.guess is None:
-            yield _of_flow(project, "LDO552", name, flow, "can send private data on a stranger's word")
+            whose = "the word of a page that it reads" if flow.of_pages else "a stranger's word"
+            yield _of_flow(project, "LDO552", name, flow, f"can send private data on {whose}")
 
 
 _GUESSED: Mapping[str, str] = {

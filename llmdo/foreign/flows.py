@@ -77,6 +77,9 @@ EVENT = "on."
 UNKNOWN = re.compile(r"x\..+\.any")
 """The capability of a tool of which nothing is known."""
 
+_SEARCHES = "web_search"
+"""The beginning of a tool that finds pages, also where a client has copies of them."""
+
 _STARTS, _SENT, _FETCHED, _ASKED, _GUESSED = range(5)
 """Words that start a run; others that anybody sends; pages that an agent chooses to read; words read after a question
 or by unknown tools."""
@@ -111,6 +114,8 @@ class Flow(NamedTuple):
     """The tools that bring a stranger's words."""
     ends: tuple[UnaskedEnd, ...]
     """The tools by which something gets out."""
+    of_pages: bool = False
+    """Whether the words are those of pages alone that an agent chooses to read, or finds."""
 
 
 class _Question(NamedTuple):
@@ -153,7 +158,7 @@ def gravest_flows(project: Foreign) -> dict[str, Flow]:
     tools = _Tools(project)
     asked = [
         (
-            question.guess,
+            question,
             unasked(
                 project.choice,
                 Unasked(
@@ -175,13 +180,16 @@ def gravest_flows(project: Foreign) -> dict[str, Flow]:
     for entry in project.choice.graph.entries.values():
         if agents[entry.name].inherits or not (tools.has_servers or may_flow(entry)):
             continue
-        for guess, flow_of in asked:
+        for question, flow_of in asked:
             if flow := flow_of(entry):
+                guess, of_pages = question.guess, question.levels in ({_FETCHED}, _UNASKED)
                 # An edit at the source leaves those of other levels as well.
-                alike = [other for sure, each in asked if sure == guess and (other := each(entry))]
+                alike = [
+                    other for each, flow_too in asked if each.guess == guess and (other := flow_too(entry))
+                ]
                 sources = tuple(dict.fromkeys(source for other in alike for source in other.sources))
                 ends = tuple(dict.fromkeys(end for other in alike for end in other.ends))
-                gravest[entry.name] = Flow(flow.row, WayOut(flow.rank), guess, sources, ends)
+                gravest[entry.name] = Flow(flow.row, WayOut(flow.rank), guess, sources, ends, of_pages)
                 break
     return gravest
 
@@ -248,7 +256,8 @@ class _Tools:
             own = _ASKED
         else:
             own = _STARTS if shape.toolset.startswith(EVENT) else _SENT
-            own = _FETCHED if _connects(shape) or shape.toolset in self._browsers else own
+            is_page = _connects(shape) or shape.toolset in self._browsers or shape.tool.startswith(_SEARCHES)
+            own = _FETCHED if is_page else own
         return own in levels and self._is_in(runs_in, shape)
 
     def may_read(self, shape: Shape) -> bool:
