@@ -374,10 +374,12 @@ def _of_flow(project: Foreign, code: str, name: str, flow: Flow, sentence: str) 
     by_whom = _by_whom(project, agent, name)
     if not by_whom and len(flow.row.source) == 2 and flow.row.source[-1].name.startswith(flows.EVENT):
         by_whom = "; those who may write start it, and it reads what others wrote there"
+    hook = advice.refuser(project, flow)
+    perhaps = f"; a hook before `{excerpt(flow.row.tool)}` may refuse it ({place(hook)})" if hook else ""
     return finding(
         code,
         project.graph.entries[name].at.location,
-        f"`{name}` {sentence}, by {advice.way_text(flow)}: `{legs_text(flow.row)}`{by_whom}",
+        f"`{name}` {sentence}, by {advice.way_text(flow)}: `{legs_text(flow.row)}`{by_whom}{perhaps}",
         hint=advice.hint(project, flow),
         related=advice.places(project, flow),
         subject=name,

@@ -278,6 +278,9 @@ def _problems(site: Site, tree: Tree) -> Iterator[Diagnostic]:
         yield finding("LDO151", permission.at.location, message, hint="what it forbids is then allowed")
     if program == OTHER:
         name = excerpt(site.run.words[0], MAX_NAME)
-        where = "is not among these files" if name.startswith("./") else "is fetched from GitHub"
+        folder = name.split("/", 2)[-1]
+        is_here = any(tree.read(f"{folder}/{file}") for file in ("action.yml", "action.yaml"))
+        fetched = "is fetched from GitHub" + (f", and not read from `{folder}` here" if is_here else "")
+        where = "is not among these files" if name.startswith("./") else fetched
         message = f"`{name}` {where}, so what its agent can do is not known"
         yield finding("LDO250", site.place("uses").location, message)
