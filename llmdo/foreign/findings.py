@@ -374,6 +374,8 @@ def _of_flow(project: Foreign, code: str, name: str, flow: Flow, sentence: str) 
     by_whom = _by_whom(project, agent, name)
     if not by_whom and len(flow.row.source) == 2 and flow.row.source[-1].name.startswith(flows.EVENT):
         by_whom = "; those who may write start it, and it reads what others wrote there"
+    if flow.is_asked:
+        by_whom = f"{by_whom}; a person is asked before it reads that, and sees the call alone"
     hook = advice.refuser(project, flow)
     perhaps = f"; a hook before `{excerpt(flow.row.tool)}` may refuse it ({place(hook)})" if hook else ""
     return finding(

@@ -16,7 +16,7 @@ from llmdo.foreign.known_servers import DATA, known_server
 from llmdo.foreign.team import QUESTION
 from llmdo.policy.authority import Capability
 from llmdo.policy.shell.programs import is_launcher
-from llmdo.policy.vocabulary import LEGS, ONLY_READS
+from llmdo.policy.vocabulary import LEGS, ONLY_READS, UNTRUSTED
 from llmdo.reach.flows import Unasked, unasked
 from llmdo.reach.risks import SHELL, may_meet
 
@@ -116,6 +116,8 @@ class Flow(NamedTuple):
     """The tools by which something gets out."""
     of_pages: bool = False
     """Whether the words are those of pages alone that an agent chooses to read, or finds."""
+    is_asked: bool = False
+    """Whether a person is asked before the words are read."""
 
 
 class _Question(NamedTuple):
@@ -189,7 +191,10 @@ def gravest_flows(project: Foreign) -> dict[str, Flow]:
                 ]
                 sources = tuple(dict.fromkeys(source for other in alike for source in other.sources))
                 ends = tuple(dict.fromkeys(end for other in alike for end in other.ends))
-                gravest[entry.name] = Flow(flow.row, WayOut(flow.rank), guess, sources, ends, of_pages)
+                is_asked = guess is None and _ASKED in question.levels
+                gravest[entry.name] = Flow(
+                    flow.row, WayOut(flow.rank), guess, sources, ends, of_pages, is_asked
+                )
                 break
     return gravest
 
@@ -209,7 +214,7 @@ class _Tools:
             for name, each in toolsets.items()
             if each.server and not _is_declared(each.server) and _plain(name) not in given
         }
-        self._known = {name for name, known in words.items() if known} - self._undeclared
+        self._known = {name for name in self._servers if words[name]} - self._undeclared
         unknown = {name for name, each in toolsets.items() if each.server and not known_server(each.server)}
         self._unknown = unknown - self._known
         self.has_servers = bool(self._servers)
@@ -248,11 +253,14 @@ class _Tools:
 
     def brings(self, levels: frozenset[int], runs_in: str, shape: Shape, decision: Decision) -> bool:
         """Whether the words that a call may bring are of one of the levels."""
+        if decision == "blocked":
+            return False
         if decision != "allowed" and _plain(shape.toolset) in self._looked_at:
             return False  # whoever would look at that call need not let it through, and is no person
-        if self._is_guess(shape):
+        is_part = shape.toolset in self._servers and {each.name for each in shape.declared} == {UNTRUSTED}
+        if self._is_guess(shape) or (is_part and _plain(shape.toolset) not in map(_plain, self._known)):
             own = _GUESSED
-        elif decision != "allowed" or _plain(shape.toolset) in self._events:
+        elif is_part or decision != "allowed" or _plain(shape.toolset) in self._events:
             own = _ASKED
         else:
             own = _STARTS if shape.toolset.startswith(EVENT) else _SENT

@@ -39,6 +39,7 @@ _BY_KEY = {
     "sandbox_mode": ('sandbox_mode = "workspace-write"', _CONFINED),
 }
 """The settings of Codex, and an input of its action, that let commands out of its sandbox."""
+_FREE = frozenset({":danger-full-access", ":danger-no-sandbox", "danger-full-access"})
 _INPUTS = ("codex-args", "codex_args", "sandbox")
 """The inputs of its action that may switch its sandbox off."""
 _UNASKED_LISTS = ("allowedTools", "allowed-tools")
@@ -82,11 +83,12 @@ def _of_codex(given: Grant, at: Place) -> Instead | None:
     if at.location.path.endswith(".rules"):
         return Instead('write `decision = "prompt"` into this rule', ASKED)
     key = next((step for step in reversed(at.route) if isinstance(step, str)), "")
+    written = _WRITTEN.get(("codex", given.tool))
+    is_confined = _marked(at) not in _FREE  # then it is the network that the sandbox lets through
+    if key in ("default_permissions", "sandbox_mode") and is_confined and written and given.tool == "shell":
+        return Instead(f"write `{written[0]}`", written[1])
     if key in _BY_KEY:
         return Instead(f"write `{_BY_KEY[key][0]}`", _BY_KEY[key][1])
-    written = _WRITTEN.get(("codex", given.tool))
-    if key == "network_access" and written:
-        return Instead(f"write `{written[0]}`", written[1])
     if at.document.data and key not in _INPUTS:
         return Instead('write `sandbox_mode = "workspace-write"`', _CONFINED)
     return Instead("have Codex run with `--sandbox workspace-write`", _CONFINED)

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 COPILOT = ".agent.md"
 """The ending of GitHub Copilot's agents, which are in `agents` as well; not in a folder of Claude Code."""
+_SKILL = "/SKILL.md"
 MAX_DEPTH = 10  # five calls, each over the worker that stands for every agent
 
 _SAMPLE = re.compile(
@@ -131,7 +132,7 @@ def _agent_files(files: Files, paths: Sequence[str], plugins: Iterable[ClaudePlu
         )
     for path in sorted({*paths, *prefixes} - {*samples}):
         own = f"/{OWN}" in f"/{path}" and not path.startswith(IN_PLUGINS)
-        if ("/.claude/worktrees/" in f"/{path}") or (path.endswith(COPILOT) and not own):
+        if ("/.claude/worktrees/" in f"/{path}") or (path.endswith((COPILOT, _SKILL)) and not own):
             continue
         plugin, prefix = prefixes.get(path, (None, ""))
         if plugin is None and not own:

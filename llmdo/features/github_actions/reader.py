@@ -211,7 +211,11 @@ def _reached(site: Site, tree: Checkout) -> tuple[tuple[Grant, ...], bool, Start
     if program == "copilot":
         return tuple(copilot_grants(site)), False, "anyone"
     if program == "opencode":
-        return *opencode_grants(site, tree), "those who may write" if site.run.key == "uses" else "anyone"
+        is_action = site.run.key == "uses" or site.run.words[1:3] == (
+            "github",
+            "run",
+        )  # which is what the action runs
+        return *opencode_grants(site, tree), "those who may write" if is_action else "anyone"
     if program == "cursor-agent":
         return tuple(cursor_grants(site)), False, "anyone"
     name = site.run.words[0].rpartition("/")[2] if site.run.words else program
@@ -278,9 +282,6 @@ def _problems(site: Site, tree: Tree) -> Iterator[Diagnostic]:
         yield finding("LDO151", permission.at.location, message, hint="what it forbids is then allowed")
     if program == OTHER:
         name = excerpt(site.run.words[0], MAX_NAME)
-        folder = name.split("/", 2)[-1]
-        is_here = any(tree.read(f"{folder}/{file}") for file in ("action.yml", "action.yaml"))
-        fetched = "is fetched from GitHub" + (f", and not read from `{folder}` here" if is_here else "")
-        where = "is not among these files" if name.startswith("./") else fetched
+        where = "is not among these files" if name.startswith("./") else "is fetched from GitHub"
         message = f"`{name}` {where}, so what its agent can do is not known"
         yield finding("LDO250", site.place("uses").location, message)
