@@ -8,48 +8,35 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from llmdo.base.diagnostic import Related, excerpt, place
 from llmdo.foreign.building import named, named_events
-from llmdo.foreign.flows import SERVER, WayOut
+from llmdo.foreign.flows import EVENT, SERVER, WayOut
+from llmdo.foreign.instead import ASKED, NO_COMMANDS, instead_of
 from llmdo.policy.authority import Capability
 from llmdo.policy.vocabulary import UNTRUSTED
 from llmdo.reach.flows import leg_text
 from llmdo.reach.risks import SHELL
 from llmdo.reach.rows import Hop
+from llmdo.syntax.document import Place
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from llmdo.base.source import Location
     from llmdo.foreign import Foreign
     from llmdo.foreign.flows import Flow
-    from llmdo.foreign.team import Grant
+    from llmdo.foreign.team import Agent, Grant
     from llmdo.reach.rows import Row
-    from llmdo.syntax.document import Place
 
 LONGEST = 70  # characters of a new line that a hint spells out
 
 _NUMBERED = re.compile(r" \(\d+\)$")
 _TOOL = re.compile(r"\w+(?:\([^()]*\))?")
-_NO_COMMANDS = "it then runs no commands"
-_REFUSED = "whatever it does not name is then refused"
-_ASKED = "a person is then asked each time"
-_INSTEAD = {
-    ("claude", "Bash"): ("Bash(git log:*)", _REFUSED),
-    ("claude", "WebFetch"): ("WebFetch(domain:example.com)", _REFUSED),
-    ("codex", "shell"): ("network_access = false", "its commands then reach no host"),
-    ("codex", "unsandboxed shell"): ('approval_policy = "on-request"', _ASKED),
-    ("docker-agent", "shell"): ("shell:cmd=git log", _REFUSED),
-    ("fast-agent", "shell"): ("shell: false", _NO_COMMANDS),
-    ("gemini", "run_shell_command"): ("run_shell_command(git log)", _REFUSED),
-    ("github-actions", "Bash"): ("Bash(git log:*)", _REFUSED),
-    ("github-actions", "WebFetch"): ("WebFetch(domain:example.com)", _REFUSED),
-    ("github-actions", "run_shell_command"): ("run_shell_command(git log)", _REFUSED),
-    ("opencode", "bash"): ('"bash": "ask"', _ASKED),
-    ("opencode", "webfetch"): ('"webfetch": "ask"', _ASKED),
-}
-"""What a format lets one write in place of a tool, with what is lost by that."""
 _HEADER = "tools"
 """The key of an agent's own list, which names whole tools."""
 
 
+_BEFORE = frozenset({"beforeshellexecution", "beforetool", "pretooluse"})
+"""The events of clients whose hooks may refuse a call."""
+_CALLS = "agent"
 MANY = 3  # further tools that a hint names
 
 Spot = tuple[str, str, str]
@@ -66,6 +53,8 @@ class FlowEdit(NamedTuple):
     """The agent that calls fewer agents after it; empty for none."""
     callee: str = ""
     """The only one that it calls no longer; empty for all."""
+    of_source: bool | None = None
+    """Whether it is about what brings the words, or else the way out; None if about what lies between."""
 
     def ends(self, spot: Spot) -> bool:
         """Whether a tool is no longer below the agent."""
@@ -101,6 +90,33 @@ def way_text(flow: Flow) -> str:
             return f"the server `{excerpt(flow.row.path[-1].name)}`"
 
 
+def refuser(project: Foreign, flow: Flow) -> Location | None:
+    """The place of a hook that is asked before the way out, and may refuse it: what it answers is not known."""
+    agents = named(project.team.agents)
+    sender = agents.get(flow.row.path[-2].name) if len(flow.row.path) > 1 else None
+    if sender is None:
+        return None
+    form = sender.format or project.team.format
+    of_session = {"claude": "claude", "github-actions": "claude"}.get(form)
+    tool = flow.row.tool.partition("(")[0].lower()
+    asked = [
+        event
+        for agent in agents.values()
+        if agent is sender or (not agent.path and (agent.format or project.team.format) == of_session)
+        for event in agent.events
+        if event.toolset.lower().removeprefix("hook ") in _BEFORE and _is_about(event, tool)
+    ]
+    return asked[0].at.location if asked else None
+
+
+def _is_about(event: Grant, tool: str) -> bool:
+    """Whether the matcher of a hook's group names a tool, or there is none."""
+    numbers = [at for at, step in enumerate(event.at.route) if isinstance(step, int)]
+    group = Place(event.at.document, event.at.route[: numbers[0] + 1]).data if numbers else None
+    matcher = str(group.get("matcher") or "*").lower() if isinstance(group, dict) else "*"
+    return tool in re.split(r"[|,\s]+", matcher) or "*" in matcher
+
+
 def places(project: Foreign, flow: Flow) -> list[Related]:
     """The place that allows each leg."""
     return [
@@ -125,17 +141,47 @@ def edit(project: Foreign, flow: Flow) -> FlowEdit | None:
     if best is None or whole:
         return best
     left = _left(flow, best)
-    shown = dict.fromkeys(_tool_at(project, each) for each in left)
+    if len(left) > MANY and (refused := _refused(project, flow)):
+        return refused
+    own = {
+        each: given.narrower for each in left if (given := _grant(project, _leg_of(each))) and given.narrower
+    }
+    shown = dict.fromkeys(_tool_at(project, each) for each in left if each not in own)
     more = f" and {len(shown) - MANY} more" if len(shown) > MANY else ""
-    others = ", ".join([*shown][:MANY])
-    return best._replace(text=f"{best.text}; the same with {others}{more}", takes=best.takes | {*left})
+    same = "and without" if best.of_source is None else "the same with"
+    others = f"; {same} {', '.join([*shown][:MANY])}{more}" if shown else ""
+    besides = "".join(f"; and {change}" for change in dict.fromkeys(own.values()))
+    return best._replace(text=f"{best.text}{others}{besides}", takes=best.takes | {*left})
 
 
 def _left(flow: Flow, after: FlowEdit) -> list[Spot]:
-    """The tools, of the fewer of both ends, by which a flow as grave is left after an edit."""
+    """The tools by which a flow as grave is left after an edit: of the end that it is about, or of the fewer ones."""
     as_grave = flow._replace(ends=tuple(each for each in flow.ends if each.rank == flow.way))
-    left = ([each for each in those if not after.ends(each)] for those in (_sources(flow), _ends(as_grave)))
-    return min(left, key=len)
+    sources, ends = (
+        [each for each in those if not after.ends(each)] for those in (_sources(flow), _ends(as_grave))
+    )
+    if not sources or not ends:
+        return []
+    # An event does not go the same way as a tool.
+    is_mixed = len({each[1].startswith(EVENT) for each in _sources(flow)}) > 1
+    if after.of_source and not is_mixed:
+        return sources
+    return ends if after.of_source is False or is_mixed else min(sources, ends, key=len)
+
+
+def _refused(project: Foreign, flow: Flow) -> FlowEdit | None:
+    """The edit that takes a tool away with all its parts, whatever lines give them."""
+    worker, toolset, tool = _ends(flow)[0]
+    given = _grant(project, _leg_of((worker, toolset, tool)))
+    base = tool.partition("(")[0]
+    ends = [each for each in flow.ends if each.rank == flow.way]
+    if given is None or not given.refusal or {each.worker for each in ends} != {worker}:
+        return None
+    taken = {each for each in _ends(flow) if each[0] == worker and _is_like(each[2], base)}
+    if not {(each.worker, each.toolset, each.tool) for each in ends} <= taken:
+        return None
+    at = place(named(project.team.agents)[worker].at.location)
+    return FlowEdit(f"write {given.refusal} ({at}); {NO_COMMANDS}", frozenset(taken))
 
 
 def _sources(flow: Flow) -> list[Spot]:
@@ -194,11 +240,18 @@ def _edits(project: Foreign, flow: Flow) -> Iterator[FlowEdit]:
     if flow.way in (WayOut.PUBLIC_HOST, WayOut.OPEN_SERVER):  # to write there is mostly what it is for
         is_apart = private[1:3] != way[1:3] and "(" in private.tool
         legs = [private, source, way] if is_apart else [source, way]
+    reader = named(project.team.agents).get(source.path[-2].name) if len(source.path) > 1 else None
+    if given and given.toolset.startswith(EVENT) and not (reader and reader.started_by):
+        legs.remove(source)  # whoever starts it may already be a member: it is about text of others
     for leg in legs:
-        if text := _edit(project, leg):
+        text = _edit(project, leg)
+        if text and not (
+            leg is source != way and text.endswith(ASKED)
+        ):  # whoever answers has not read the words
             taken = every if leg is private else _taken(project, leg, every)
-            is_call = _is_called(project, leg)
-            yield FlowEdit(text, taken, *((leg.path[0].name, leg.path[1].name) if is_call else ()))
+            caller, callee = (leg.path[0].name, leg.path[1].name) if _is_called(project, leg) else ("", "")
+            side = None if leg is private or caller else leg is source
+            yield FlowEdit(text, taken, caller, callee, side)
     if cut := _of_calls(project, flow):
         yield cut
 
@@ -210,8 +263,9 @@ def _taken(project: Foreign, leg: _Leg, every: frozenset[Spot]) -> frozenset[Spo
     own = (leg.path[-2].name, leg.path[-1].name, leg.tool)
     given = _grant(project, leg)
     rule = given.rule_at.location if given and given.rule_at else None
-    if given and rule is None and given.at.location.path.endswith((".json", ".jsonc")):
-        silent = partial(_is_silent, project, given.tool, given.at.location.path)
+    path = given.at.location.path if given else ""
+    if given and rule is None and (path.endswith((".json", ".jsonc")) or given.at.location.span is None):
+        silent = partial(_is_silent, project, given.tool, path)
         return frozenset(each for each in every if each == own or silent(each))
     return frozenset(
         each
@@ -254,7 +308,7 @@ def _item(at: Place) -> str | None:
     span = at.location.span
     if span is None or _HEADER not in at.route[:2]:
         return None
-    marked = at.document.source.marked(span)
+    marked = at.document.source.marked(span).strip("\"'")
     return marked if _TOOL.fullmatch(marked) else None
 
 
@@ -265,7 +319,7 @@ def _of_calls(project: Foreign, flow: Flow) -> FlowEdit | None:
     if agent is None or agent.inherits:
         return None
     is_opencode = (agent.format or project.team.format) == "opencode"
-    at = agent.everyone or (agent.calls[0].at if is_opencode and agent.calls else None)
+    at = agent.everyone or (agent.calls[0].at if is_opencode and agent.calls else None) or _calling(agent)
     if at is None:
         return None
     tool = _item(at)
@@ -280,6 +334,13 @@ def _of_calls(project: Foreign, flow: Flow) -> FlowEdit | None:
     return FlowEdit(f"{change} ({place(at.location)}); it then calls no other agent", frozenset(), name)
 
 
+def _calling(agent: Agent) -> Place | None:
+    """The tool of Copilot in an agent's list by which it calls those that its file names."""
+    listed = agent.header.get(_HEADER)
+    is_called = agent.calls and isinstance(listed, list) and _CALLS in listed
+    return Place(agent.at.document, (_HEADER, listed.index(_CALLS))) if is_called else None
+
+
 def _edit(project: Foreign, leg: _Leg) -> str | None:
     given, at = _grant(project, leg), _place(project, leg)
     if given is None or at is None:
@@ -288,15 +349,13 @@ def _edit(project: Foreign, leg: _Leg) -> str | None:
     name, key = f"`{excerpt(given.tool)}`", _key(at)
     whole = [each for each in agent.grants if each.tool == given.tool] if agent else []
     is_whole = at.route[:1] == (_HEADER,) and not given.server and any(map(_runs, whole))
-    lost = _NO_COMMANDS if is_whole else _lost(given)
+    lost = NO_COMMANDS if is_whole else _lost(given)
     form = (agent and agent.format) or project.team.format
-    is_shell = SHELL in {each.name for each in given.capabilities}
-    tool = given.tool.partition("(")[0] if is_shell else given.tool
-    instead = _INSTEAD.get((form, tool))
+    instead = instead_of(form, given, at)
     if agent is None:
         change, lost = f"take {name} out of {key}", "it then does not run"
     elif given.narrower:
-        change, lost = given.narrower, "whatever others write then has no effect"
+        change, lost = given.narrower, given.loss or lost
     elif not agent.path and len(leg.path) > 2 and leg.path[1].use:
         caller = named(project.team.agents).get(leg.path[0].name)
         if caller is None or caller.everyone:
@@ -307,12 +366,8 @@ def _edit(project: Foreign, leg: _Leg) -> str | None:
         change = agent.narrower
     elif left := _without(at, given.tool):
         change = f"write `{left}`, without {name}"
-    elif instead and (flag := _flag(at)):
-        change, lost = f'write `--allowedTools "{instead[0]}"` in place of `{flag}`', instead[1]
     elif instead and at.route[:1] != (_HEADER,):
-        is_silent = form == "opencode" and given.rule_at is None
-        where = "under `permission`" if is_silent else f"or the like in place of {name}"
-        change, lost = f"write `{instead[0]}` {where}", instead[1]
+        change, lost = instead.change, instead.lost or lost
     elif leg.is_ruled and given.rule_at:
         change = f"tighten {key or 'the rule'}, which allows {name}"
     elif not key:
@@ -324,12 +379,6 @@ def _edit(project: Foreign, leg: _Leg) -> str | None:
             f"take {name} out of {key}" if _lists(at, given.tool) else f"change {key}, which gives {name}"
         )
     return f"{change} ({place(at.location)}); {lost}"
-
-
-def _flag(at: Place) -> str | None:
-    """The option of a command line that is at a place."""
-    marked = at.document.source.marked(at.location.span) if at.location.span else ""
-    return marked if re.fullmatch(r"--[a-z-]+", marked) else None
 
 
 def _of_files(project: Foreign, leg: _Leg) -> str | None:
@@ -358,7 +407,7 @@ def _lost(given: Grant) -> str:
     """What an agent can no longer do without a tool."""
     names = {each.name for each in given.capabilities}
     if SHELL in names and not given.server:
-        return _NO_COMMANDS
+        return "it then runs no such command" if "(" in given.tool else NO_COMMANDS
     if any(name.startswith("x.github.") for name in names):
         return "it then does nothing on `github.com` by that"
     if given.server or SERVER in names:

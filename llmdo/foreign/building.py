@@ -369,7 +369,9 @@ def _telling(grants: Sequence[Grant]) -> tuple[Grant, ...]:
     for grant in grants:
         most = STRICTNESS[grant.decision]
         key = tuple(
-            each for each in grant.capabilities if each == UNTRUSTED or _strictness(each, mildest) >= most
+            each
+            for each in grant.capabilities
+            if (each == UNTRUSTED and grant.decision != "blocked") or _strictness(each, mildest) >= most
         )
         if grant.server or (key and key != (UNTRUSTED,)) or grant.capabilities == key:
             merged = grant if key == grant.capabilities else replace(grant, capabilities=key)

@@ -193,8 +193,8 @@ def foreign_delegate_gain(project: Foreign) -> Iterator[Diagnostic]:
 
     Its own tools do not have the capability; an agent that it calls does. Whoever talks the first one into a call uses
     the second one's power, and nobody who reads the first file sees it. Remove the call, give the second agent fewer
-    tools, or let a person confirm what it does. An agent that can send private data by the same way is named for that
-    alone: one edit mends both.
+    tools, or let a person confirm what it does: what is asked about is in the table alone. An agent that can send
+    private data by the same way is named for that alone: one edit mends both.
     """
     agents = named(project.team.agents)
     sending = {name: flow for name, flow in flows.gravest_flows(project).items() if flow.guess is None}
@@ -203,19 +203,19 @@ def foreign_delegate_gain(project: Foreign) -> Iterator[Diagnostic]:
             continue
         for gain in map(_without_unknown, gains(project.choice.of(entry))):
             has_shell = any(row.capability.name == SHELL for row in gain.rows)
+            if gain.is_gated:
+                continue  # whoever is asked knows; the table has it
             if gain.first.use is None or (gain.first.name not in agents and not has_shell):
                 continue  # what comes by calling just anybody is in the table, unless it is a shell
             path = gain.rows[0].path
             if (flow := sending.get(entry.name)) and path_text(flow.row.path) == path_text(path):
                 continue
-            gated = ", after a question" if gain.is_gated else ""
             yield finding(
                 "LDO550",
                 gain.first.use.at.location,
-                f"`{entry.name}` gains {gain.names} through `{gain.first.name}`{gated}: `{path_text(path)}`",
+                f"`{entry.name}` gains {gain.names} through `{gain.first.name}`: `{path_text(path)}`",
                 related=edges(path)[1:],
                 subject=entry.name,
-                gated=gain.is_gated,
             )
 
 
@@ -298,7 +298,8 @@ def foreign_private_data_way_out(project: Foreign) -> Iterator[Diagnostic]:
     """
     for name, flow in flows.gravest_flows(project).items():
         if flow.guess is None:
-            yield _of_flow(project, "LDO552", name, flow, "can send private data on a stranger's word")
+            whose = "the word of a page that it reads" if flow.of_pages else "a stranger's word"
+            yield _of_flow(project, "LDO552", name, flow, f"can send private data on {whose}")
 
 
 _GUESSED: Mapping[str, str] = {
@@ -369,11 +370,18 @@ def foreign_stranger_pushes(project: Foreign) -> Iterator[Diagnostic]:
 
 
 def _of_flow(project: Foreign, code: str, name: str, flow: Flow, sentence: str) -> Diagnostic:
-    by_whom = _by_whom(project, named(project.team.agents)[name], name)
+    agent = named(project.team.agents)[name]
+    by_whom = _by_whom(project, agent, name)
+    if not by_whom and len(flow.row.source) == 2 and flow.row.source[-1].name.startswith(flows.EVENT):
+        by_whom = "; those who may write start it, and it reads what others wrote there"
+    if flow.is_asked:
+        by_whom = f"{by_whom}; a person is asked before it reads that, and sees the call alone"
+    hook = advice.refuser(project, flow)
+    perhaps = f"; a hook before `{excerpt(flow.row.tool)}` may refuse it ({place(hook)})" if hook else ""
     return finding(
         code,
         project.graph.entries[name].at.location,
-        f"`{name}` {sentence}, by {advice.way_text(flow)}: `{legs_text(flow.row)}`{by_whom}",
+        f"`{name}` {sentence}, by {advice.way_text(flow)}: `{legs_text(flow.row)}`{by_whom}{perhaps}",
         hint=advice.hint(project, flow),
         related=advice.places(project, flow),
         subject=name,

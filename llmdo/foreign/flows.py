@@ -16,7 +16,7 @@ from llmdo.foreign.known_servers import DATA, known_server
 from llmdo.foreign.team import QUESTION
 from llmdo.policy.authority import Capability
 from llmdo.policy.shell.programs import is_launcher
-from llmdo.policy.vocabulary import LEGS, ONLY_READS
+from llmdo.policy.vocabulary import LEGS, ONLY_READS, UNTRUSTED
 from llmdo.reach.flows import Unasked, unasked
 from llmdo.reach.risks import SHELL, may_meet
 
@@ -72,10 +72,13 @@ _FROM_A_FORGE = re.compile(
 )
 """The place that a program is downloaded from, which says nothing about what it does."""
 _NUMBERED = re.compile(r" \(\d+\)$")
-_EVENT = "on."
+EVENT = "on."
 """The beginning of a toolset that is an event of a workflow."""
 UNKNOWN = re.compile(r"x\..+\.any")
 """The capability of a tool of which nothing is known."""
+
+_SEARCHES = "web_search"
+"""The beginning of a tool that finds pages, also where a client has copies of them."""
 
 _STARTS, _SENT, _FETCHED, _ASKED, _GUESSED = range(5)
 """Words that start a run; others that anybody sends; pages that an agent chooses to read; words read after a question
@@ -111,6 +114,10 @@ class Flow(NamedTuple):
     """The tools that bring a stranger's words."""
     ends: tuple[UnaskedEnd, ...]
     """The tools by which something gets out."""
+    of_pages: bool = False
+    """Whether the words are those of pages alone that an agent chooses to read, or finds."""
+    is_asked: bool = False
+    """Whether a person is asked before the words are read."""
 
 
 class _Question(NamedTuple):
@@ -153,7 +160,7 @@ def gravest_flows(project: Foreign) -> dict[str, Flow]:
     tools = _Tools(project)
     asked = [
         (
-            question.guess,
+            question,
             unasked(
                 project.choice,
                 Unasked(
@@ -175,13 +182,19 @@ def gravest_flows(project: Foreign) -> dict[str, Flow]:
     for entry in project.choice.graph.entries.values():
         if agents[entry.name].inherits or not (tools.has_servers or may_flow(entry)):
             continue
-        for guess, flow_of in asked:
+        for question, flow_of in asked:
             if flow := flow_of(entry):
+                guess, of_pages = question.guess, question.levels in ({_FETCHED}, _UNASKED)
                 # An edit at the source leaves those of other levels as well.
-                alike = [other for sure, each in asked if sure == guess and (other := each(entry))]
+                alike = [
+                    other for each, flow_too in asked if each.guess == guess and (other := flow_too(entry))
+                ]
                 sources = tuple(dict.fromkeys(source for other in alike for source in other.sources))
                 ends = tuple(dict.fromkeys(end for other in alike for end in other.ends))
-                gravest[entry.name] = Flow(flow.row, WayOut(flow.rank), guess, sources, ends)
+                is_asked = guess is None and _ASKED in question.levels
+                gravest[entry.name] = Flow(
+                    flow.row, WayOut(flow.rank), guess, sources, ends, of_pages, is_asked
+                )
                 break
     return gravest
 
@@ -201,7 +214,7 @@ class _Tools:
             for name, each in toolsets.items()
             if each.server and not _is_declared(each.server) and _plain(name) not in given
         }
-        self._known = {name for name, known in words.items() if known} - self._undeclared
+        self._known = {name for name in self._servers if words[name]} - self._undeclared
         unknown = {name for name, each in toolsets.items() if each.server and not known_server(each.server)}
         self._unknown = unknown - self._known
         self.has_servers = bool(self._servers)
@@ -240,15 +253,19 @@ class _Tools:
 
     def brings(self, levels: frozenset[int], runs_in: str, shape: Shape, decision: Decision) -> bool:
         """Whether the words that a call may bring are of one of the levels."""
+        if decision == "blocked":
+            return False
         if decision != "allowed" and _plain(shape.toolset) in self._looked_at:
             return False  # whoever would look at that call need not let it through, and is no person
-        if self._is_guess(shape):
+        is_part = shape.toolset in self._servers and {each.name for each in shape.declared} == {UNTRUSTED}
+        if self._is_guess(shape) or (is_part and _plain(shape.toolset) not in map(_plain, self._known)):
             own = _GUESSED
-        elif decision != "allowed" or _plain(shape.toolset) in self._events:
+        elif is_part or decision != "allowed" or _plain(shape.toolset) in self._events:
             own = _ASKED
         else:
-            own = _STARTS if shape.toolset.startswith(_EVENT) else _SENT
-            own = _FETCHED if _connects(shape) or shape.toolset in self._browsers else own
+            own = _STARTS if shape.toolset.startswith(EVENT) else _SENT
+            is_page = _connects(shape) or shape.toolset in self._browsers or shape.tool.startswith(_SEARCHES)
+            own = _FETCHED if is_page else own
         return own in levels and self._is_in(runs_in, shape)
 
     def may_read(self, shape: Shape) -> bool:

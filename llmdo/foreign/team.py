@@ -91,6 +91,10 @@ class Grant:
     """A digest of the project's own scripts that it runs, at an event; empty without any."""
     narrower: str | None = None
     """A change by which it would bring or send less, as a hint; None if only removal of its line helps."""
+    loss: str = ""
+    """What is lost by that change; empty if it is what is lost without the tool."""
+    refusal: str = ""
+    """A line that takes away the tool and every part of it, whatever gives them; empty if the format has none."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -362,8 +362,8 @@ def _walk(
                             folders.append(path)
                     elif name.endswith(endings):  # few: what follows costs several times as much
                         yield f"{folder}/{name}" if folder else name, _refusal(entry)
-        except FileNotFoundError:
-            continue  # it was removed meanwhile
+        except (FileNotFoundError, NotADirectoryError):
+            continue  # it was removed meanwhile, or a file has the name of a folder that a client looks for
         except OSError as error:
             yield (
                 f"{folder}/",

@@ -51,7 +51,9 @@ def test_json_has_every_place_of_a_finding(project: Path) -> None:
     assert (data["schema"], data["enforced"], data["agents"]) == ("llmdo.scan/1", False, 12)
     leak = data["findings"][0]
     assert (leak["code"], leak["number"], leak["gate"]) == ("LDO552", 11, "without a question")
-    assert leak["message"].startswith("11 agents: each can send private data on a stranger's word")
+    assert leak["message"].startswith(
+        "11 agents: each can send private data on the word of a page that it reads"
+    )
     assert [place["agent"] for place in leak["places"]] == [*"abcdefghij", "triage"]
     assert {place["line"] for place in leak["places"]} == {2}
 
@@ -87,7 +89,7 @@ def test_what_a_person_is_asked_about_is_no_flow(project: Path) -> None:
     (project / ".claude/settings.json").write_text('{"permissions": {"defaultMode": "default"}}')
     data = json.loads(scan(project, "--format=json").stdout)
     assert data["findings"] == []
-    assert [(each["code"], each["gate"]) for each in data["asked"]] == [("LDO550", "after a question")]
+    assert data["asked"] == []  # a row of the table is enough
     text = scan(project).stdout
     assert "LDO550" not in text
     assert re.search(r"\n  proc\.exec\.unlisted +3 +0  \.claude/settings\.json:1:33\n", text)
@@ -97,12 +99,16 @@ def test_a_finding_stands_among_the_first_lines(project: Path) -> None:
     (project / ".mcp.json").write_text('{"mcpServers": {"notes": {"command": "notes"}}}')
     before, _, after = scan(project).stdout.partition("findings, the gravest first\n")
     assert len(before.splitlines()) + 1 <= 12
-    assert after.startswith(" 1. `triage` can send private data on a stranger's word, by any command\n")
+    assert after.startswith(
+        " 1. `triage` can send private data on the word of a page that it reads, by any command\n"
+    )
 
 
 def test_each_leg_of_a_flow_stands_with_its_place_and_one_edit(project: Path) -> None:
     lines = [line.strip() for line in scan(project).stdout.splitlines()]
-    start = lines.index("1. `triage` can send private data on a stranger's word, by any command")
+    start = lines.index(
+        "1. `triage` can send private data on the word of a page that it reads, by any command"
+    )
     assert lines[start + 1 : start + 5] == [
         "a stranger's words: `triage > WebFetch` (.claude/agents/triage.md:4:14)",
         "private data: `triage > Read` (.claude/agents/triage.md:4:8)",

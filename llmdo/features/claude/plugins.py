@@ -42,6 +42,8 @@ class ClaudePlugin:
     """The tables of hooks."""
     at: Place
     """Its declaration."""
+    is_refused: bool = False
+    """Whether Claude Code installs nothing of it, as its manifest is not valid."""
 
 
 def plugins_in(files: Files) -> tuple[ClaudePlugin, ...]:
@@ -121,6 +123,11 @@ def _within(base: str, path: str) -> str | None:
     return None if whole.startswith("..") else whole.removeprefix(".") if whole == "." else whole
 
 
+def _is_markdown(path: object) -> bool:
+    """Whether a value may be the path of an agent's file; a table of agents is read as one."""
+    return not isinstance(path, str) or path.endswith(".md")
+
+
 def _submodule(files: Files, folder: str) -> str | None:
     """The submodule of git in which a folder lies."""
     source = files.source(".gitmodules")
@@ -142,6 +149,23 @@ class _PluginReader:
     def plugin(self, *, is_alone: bool) -> ClaudePlugin:
         """The plugin with all its parts."""
         name = self._name(is_alone=is_alone)
+        at = Place(self.declared[0].document, (*self.declared[0].route, "name"), of_key=True)
+        if folder := next((each for each in self._values("agents") if not _is_markdown(each.data)), None):
+            message = (
+                "`agents` names a folder, not files that end in `.md`, so Claude Code installs no such plugin"
+            )
+            hint = "leave `agents` out: what is in the folder `agents` is loaded by itself"
+            self.files.note("LDO151", folder, message, hint)
+            return ClaudePlugin(
+                name=name,
+                root=self.root,
+                agents={},
+                commands=(),
+                servers={},
+                hooks=(),
+                at=at,
+                is_refused=True,
+            )
         servers = dict(self._servers(name))
         mcp.judge(self.files, servers)
         plugin = ClaudePlugin(
@@ -151,7 +175,7 @@ class _PluginReader:
             commands=self._commands(),
             servers=servers,
             hooks=tuple(self._hooks()),
-            at=Place(self.declared[0].document, (*self.declared[0].route, "name"), of_key=True),
+            at=at,
         )
         parts = (plugin.agents, plugin.commands, plugin.servers, plugin.hooks)
         if not any(parts) and self.root and not self.files.named([f"{globs.escape(self.root)}/**"]):

@@ -29,14 +29,13 @@ if TYPE_CHECKING:
 
 COPILOT = ".agent.md"
 """The ending of GitHub Copilot's agents, which are in `agents` as well; not in a folder of Claude Code."""
+_SKILL = "/SKILL.md"
 MAX_DEPTH = 10  # five calls, each over the worker that stands for every agent
 
 _SAMPLE = re.compile(
     r"(?:.+/)?(?:archived?|examples?|fixtures?|samples?|templates?|testdata|tests?)/(?:.+/)?agents/"
 )
 """Agents in a folder of things to copy, or of things to test with."""
-IDENTIFYING = frozenset({"description", "name", "tools"})
-"""Keys of which a plugin's agent has one."""
 DISTINCTIVE = frozenset({"color", "model", "name", "tools"})
 """Keys of which an agent has one that no plugin lists: pages of documentation have a `description` as well."""
 
@@ -121,6 +120,7 @@ def _agent_files(files: Files, paths: Sequence[str], plugins: Iterable[ClaudePlu
     plugins = tuple(plugins)
     prefixes = {path: (plugin.name, prefix) for plugin in plugins for path, prefix in plugin.agents.items()}
     names = {plugin.root: plugin.name for plugin in plugins}
+    refused = {plugin.root for plugin in plugins if plugin.is_refused}
     agents: list[_AgentFile] = []
     others: dict[str, Diagnostic] = {}
     samples = [path for path in paths if path not in prefixes and _SAMPLE.match(path)]
@@ -132,12 +132,14 @@ def _agent_files(files: Files, paths: Sequence[str], plugins: Iterable[ClaudePlu
         )
     for path in sorted({*paths, *prefixes} - {*samples}):
         own = f"/{OWN}" in f"/{path}" and not path.startswith(IN_PLUGINS)
-        if ("/.claude/worktrees/" in f"/{path}") or (path.endswith(COPILOT) and not own):
+        if ("/.claude/worktrees/" in f"/{path}") or (path.endswith((COPILOT, _SKILL)) and not own):
             continue
         plugin, prefix = prefixes.get(path, (None, ""))
         if plugin is None and not own:
             above, agents_folder, _ = f"/{path}".partition("/agents/")
             folder = above.removeprefix("/") if agents_folder else ""
+            if folder in refused and agents_folder:
+                continue
             if folder in names and agents_folder:
                 message = f"`{path}` is not among the agents that the plugin `{names[folder]}` lists"
                 files.problems.append(finding("LDO152", _start(files, path), message))
@@ -147,6 +149,10 @@ def _agent_files(files: Files, paths: Sequence[str], plugins: Iterable[ClaudePlu
         if files.source(path) is None:
             continue  # which was noted
         text = files.header(path, KEYS)
+        if text is None and path in prefixes:
+            message = f"`{path}` has no header, so it counts as an agent of the plugin, with every tool"
+            others[path] = finding("LDO152", _start(files, path), message)
+            text = files.text_or_prompt(path, KEYS)
         if text and not own and _is_of_gemini(text):
             message = f"`{path}` names tools of Gemini CLI alone, so it is not an agent to Claude Code"
             files.problems.append(finding("LDO152", _start(files, path), message))
@@ -161,7 +167,9 @@ def _agent_files(files: Files, paths: Sequence[str], plugins: Iterable[ClaudePlu
         agents.append(_AgentFile(path, text, plugin, excerpt(prefix + _own_name(path, text), MAX_NAME)))
     folders = {_home(file.path) for file in agents}
     files.problems.extend(
-        note for path, note in others.items() if f"/{OWN}" in f"/{path}" or _home(path) in folders
+        note
+        for path, note in others.items()
+        if f"/{OWN}" in f"/{path}" or (path in prefixes and _home(path) in folders)
     )
     return agents
 
@@ -178,7 +186,7 @@ def _lacking(text: reading.Text, *, is_own: bool, is_listed: bool) -> str | None
         return "a placeholder for a `name`"
     if not is_own:  # a plugin's agent may be called after its file
         if is_listed:
-            return None if header.keys() & IDENTIFYING else "neither `name` nor `description`"
+            return None
         return None if header.keys() & DISTINCTIVE else "no `name`"
     if not header.get("name"):
         return "no `name`"

@@ -75,7 +75,7 @@ RULES = RuleTable(order=STRICTEST, text=form(r"[A-Za-z_*][\w.*-]*"), names=_name
 
 def flaw(rule: PermissionRule) -> str | None:
     """Why Claude Code ignores a rule, or None."""
-    if rule.pattern is not None and rule.tool in _WITHOUT_PATHS:
+    if rule.pattern not in (None, "", "*") and rule.tool in _WITHOUT_PATHS:
         return f"paths are only looked up in rules for `{_WITHOUT_PATHS[rule.tool]}`"
     if rule.decision == "allowed" and "*" in rule.tool and not _AFTER_A_SERVER.match(rule.tool):
         return "a pattern that allows has to begin with `mcp__SERVER__`"

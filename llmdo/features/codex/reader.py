@@ -155,8 +155,11 @@ class _CodexProject:
         )
 
     def _profiles(self, config: Document, profiles: dict[str, Document]) -> Iterator[ConfigLayer]:
-        for name in table(config.data, "profiles"):
-            yield ConfigLayer(config, ("profiles", name))
+        """Those in files of their own; notes those in the settings, as Codex has no such any more."""
+        if table(config.data, "profiles"):
+            message = "Codex ignores `profiles` in a project from version 0.130 on, so they do nothing"
+            hint = "a profile is a file of a person's own, `~/.codex/NAME.config.toml`"
+            self.files.note("LDO151", Place(config, ("profiles",), of_key=True), message, hint)
         for document in profiles.values():
             layer = ConfigLayer(document)
             self._judge(layer, KEYS)
@@ -258,8 +261,6 @@ class _CodexProject:
 
 
 def _profile_name(layer: ConfigLayer) -> str:
-    if layer.route:
-        return str(layer.route[-1])
     return PurePosixPath(layer.document.source.path).name.removesuffix(".config.toml")
 
 

@@ -154,6 +154,7 @@ class CodexTools:
 
     def _shell(self, sandbox: Sandbox, approvals: CodexApprovals) -> Iterator[Grant]:
         outside = f"approval_policy {approvals.name}"
+        off = sandbox.at if sandbox.is_off else None
         if not sandbox.is_off:
             inside = f"sandbox {sandbox.name}"
             yield self._grant("shell, reading", "allowed", inside, sandbox.at)
@@ -164,7 +165,7 @@ class CodexTools:
             ):
                 if has:
                     yield self._grant(line, approvals.inside, inside, sandbox.at)
-        yield self._grant("unsandboxed shell", approvals.outside, outside, approvals.at or sandbox.at)
+        yield self._grant("unsandboxed shell", approvals.outside, outside, off or approvals.at or sandbox.at)
         for rule in self.rules:
             origin = rule.at.document.source.path
             grant = self._grant("unsandboxed shell, by a rule", "allowed", origin, rule.at)

@@ -29,7 +29,7 @@ EXTENSION = Extension(
             FILES,
             "llmdo.features.copilot",
             "GitHub Copilot",
-            below=(".github/agents/*.md", ".github/chatmodes/*.md", ".github/prompts/*.md"),
+            below=(".github/agents/*.md", ".github/chatmodes/*.md", f".github/prompts/*{PROMPT}"),
         )
     },
 )

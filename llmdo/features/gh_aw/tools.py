@@ -99,6 +99,7 @@ TO_BRANCHES = frozenset({"create-pull-request", "push-to-pull-request-branch"})
 """Outputs for which the compiler adds the editing of files, and git."""
 
 _LINES = {line.tool: line for line in TABLE}
+_NO_EFFECT = "what others write is then not read"
 _EVERYTHING = frozenset({":*", "*"})
 RUN, READS = "proc.exec", "proc.exec.read"
 
@@ -257,4 +258,4 @@ def _fetching(grant: Grant, documents: Sequence[Document]) -> Grant:
 def _grants(line: Line, toolset: str, tool: str, at: Place, narrower: str | None = None) -> Iterator[Grant]:
     if line.capabilities:
         grant = line.grant(at, ORIGIN, toolset=toolset, tool=tool)
-        yield replace(grant, is_default=toolset == DEFAULT, narrower=narrower)
+        yield replace(grant, is_default=toolset == DEFAULT, narrower=narrower, loss=_NO_EFFECT)

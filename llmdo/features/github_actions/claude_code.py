@@ -26,6 +26,7 @@ from llmdo.features.github_actions.claude_options import (
     is_v1,
     tears,
     unknown_inputs,
+    without_tool,
 )
 from llmdo.features.github_actions.table import CLAUDE_TOOLS
 from llmdo.features.github_actions.tokens import (
@@ -88,11 +89,13 @@ def claude_grants(site: Site, tree: Checkout) -> Iterator[Grant]:
     for tool in CLAUDE_TOOLS:
         if options.only is not None and tool not in options.only:
             continue
+        refusal = without_tool(site, tool)
         if tool == "Bash":
-            yield from _bash(site, token, settings, mode, options)
+            for grant in _bash(site, token, settings, mode, options):
+                yield replace(grant, refusal=refusal) if grant.toolset.startswith(tool) else grant
         else:
             for grant in settings.grants(_LINES[tool], at, mode):
-                yield from _unattended(grant, options)
+                yield from _unattended(replace(grant, refusal=refusal), options)
     yield from _of_servers(tree, token, settings, mode, options)
     yield from _of_skill(site, tree, token)
 
@@ -206,7 +209,14 @@ def _bash(
     rules = RULES.about(settings.rules, "Bash")
     whole = next((rule.at for rule in rules if RULES.whole(rule, "Bash")), None)
     if first.decision == "allowed":
-        yield from by_shell(site, token, "Bash", whole or (options.mode[1] if options.mode else at))
+        bypassed = options.mode[1] if options.mode and options.mode[0] == BYPASSES else None
+        wholes = [rule for rule in rules if rule.decision == "allowed" and RULES.whole(rule, "Bash")]
+        is_twice = len(wholes) + bool(bypassed) > 1  # then no line alone takes it away
+        for grant in by_shell(
+            site, token, "Bash", bypassed or whole or (options.mode[1] if options.mode else at)
+        ):
+            is_bash = is_twice and grant.toolset == "Bash"
+            yield replace(grant, narrower=f"write {without_tool(site, 'Bash')}") if is_bash else grant
         return
     denied = [rule for rule in rules if rule.decision == "blocked"]
     if any(RULES.whole(rule, "Bash") for rule in denied):

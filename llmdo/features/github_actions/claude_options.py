@@ -96,6 +96,15 @@ def claude_options(site: Site) -> ClaudeOptions:
     return options
 
 
+def without_tool(site: Site, tool: str) -> str:
+    """The line that refuses a tool with all its parts, whatever else allows it: a hint."""
+    if site.run.words:
+        return f"`--disallowedTools {tool}` behind `{site.run.words[0]}`"
+    if is_before_v1(site):
+        return f"`disallowed_tools: {tool}`"
+    return f"`--disallowedTools {tool}` in `claude_args`"
+
+
 def _from_action(options: ClaudeOptions, site: Site) -> None:
     """The permissions of the action itself: in mode tag, which answers comments, the editing of files and git."""
     prompt = site.input("prompt", "direct_prompt", "override_prompt")

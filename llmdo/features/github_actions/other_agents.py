@@ -70,7 +70,10 @@ def codex_grants(site: Site, tree: Tree) -> Iterator[Grant]:
     """Codex runs commands in a sandbox that keeps them off the network, unless it is switched off."""
     sandbox = _sandbox(site, tree)
     token = token_of(site)
-    yield _of_codex("web_search, cached", site.at)
+    narrower = "have it run with `-c web_search=disabled`"
+    yield replace(
+        _of_codex("web_search, cached", site.at), narrower=narrower, loss="it then searches nothing"
+    )
     if sandbox.mode == FREE:
         yield from by_shell(site, token, "shell", sandbox.at)
         return
@@ -163,6 +166,8 @@ _GEMINI = {
     "edit": "replace", "search_file_content": "grep_search",
 }  # fmt: skip
 """Other names for its tools in settings."""
+_TRAILING = re.compile(r",(\s*[\]}])")
+"""A comma after the last item: with it Gemini CLI does not start, and what is meant is clear."""
 _ALL_OF_GEMINI = tuple(
     line.removeprefix("gemini: ")
     for line in LINES
@@ -243,7 +248,7 @@ def _gemini_server(site: Site, name: str, server: Mapping[str, object], at: Plac
 def _gemini_settings(site: Site, tree: Checkout) -> tuple[Mapping[str, object], Place]:
     """Its settings: those of the step in place of the project's own."""
     if settings := site.input("settings", "settings_json"):
-        plain = re.sub(r"\$\{\{.*?\}\}", "0", settings[0])
+        plain = _TRAILING.sub(r"\1", re.sub(r"\$\{\{.*?\}\}", "0", settings[0]))
         try:
             data = json.loads(plain)
         except (ValueError, RecursionError):

@@ -60,6 +60,7 @@ _NARROWER = {
     "it loses the rest",
     "run-gemini-cli": f"write `{_CORE}` as its `settings`, and what else it needs; it loses the rest",
 }
+_NO_EFFECT = "whatever others write then has no effect"
 _SCRUB = "CLAUDE_CODE_SUBPROCESS_ENV_SCRUB"
 """The variable by which Claude Code keeps the keys of models and clouds from its commands."""
 _TALKS = frozenset(
@@ -210,7 +211,11 @@ def _reached(site: Site, tree: Checkout) -> tuple[tuple[Grant, ...], bool, Start
     if program == "copilot":
         return tuple(copilot_grants(site)), False, "anyone"
     if program == "opencode":
-        return *opencode_grants(site, tree), "those who may write" if site.run.key == "uses" else "anyone"
+        is_action = site.run.key == "uses" or site.run.words[1:3] == (
+            "github",
+            "run",
+        )  # which is what the action runs
+        return *opencode_grants(site, tree), "those who may write" if is_action else "anyone"
     if program == "cursor-agent":
         return tuple(cursor_grants(site)), False, "anyone"
     name = site.run.words[0].rpartition("/")[2] if site.run.words else program
@@ -222,7 +227,8 @@ def _of_trigger(site: Site) -> Iterator[Grant]:
     """The grants by which a stranger's text comes in."""
     for name, at in site.trigger.untrusted:
         narrower = "let an `if` say who may start it and whose text it reads"
-        yield granted(f"on.{name}", name, LINES["on.EVENT"].capabilities, at, narrower=narrower)
+        capabilities = LINES["on.EVENT"].capabilities
+        yield granted(f"on.{name}", name, capabilities, at, narrower=narrower, loss=_NO_EFFECT)
     yield from _of_steps_before(site)
     if not site.trigger.untrusted_names:
         return
@@ -230,7 +236,13 @@ def _of_trigger(site: Site) -> Iterator[Grant]:
     if expression := _STRANGERS.search(script):
         line = LINES["run: ${{ TEXT OF A STRANGER }}"]
         yield granted(
-            f"run: {excerpt(expression[0], 60)}", "run", line.capabilities, site.place("run"), is_open=True
+            f"run: {excerpt(expression[0], 60)}",
+            "run",
+            line.capabilities,
+            site.place("run"),
+            is_open=True,
+            narrower=f"pass `{excerpt(expression[0], 60)}` by `env`",
+            loss="the text is then no part of the script",
         )
     for step in site.before:
         options = table(step.get("with"))
@@ -249,7 +261,8 @@ def _of_steps_before(site: Site) -> Iterator[Grant]:
         if text(step.get("id")) in ids and _LOOKS_UP.search(texts_of_step(step)):
             name = excerpt(f"steps.{step.get('id')}", MAX_NAME)
             narrower = f"have `{name}` look up what members wrote alone"
-            yield granted(name, name, LINES["steps.STEP"].capabilities, site.at, narrower=narrower)
+            capabilities = LINES["steps.STEP"].capabilities
+            yield granted(name, name, capabilities, site.at, narrower=narrower, loss=_NO_EFFECT)
 
 
 def _problems(site: Site, tree: Tree) -> Iterator[Diagnostic]:

@@ -51,6 +51,13 @@ _OF_GH: dict[str, tuple[str, ...]] = {
     "run": ("actions",), "workflow": ("actions",), "repo": ("contents",), "cache": ("actions",),
 }  # fmt: skip
 _OF_GH_READS = frozenset({"checks", "checkout", "diff", "download", "list", "ls", "status", "view", "watch"})
+_OF_GH_WRITES = frozenset(
+    {
+        "cancel", "close", "comment", "create", "delete", "disable", "edit", "enable", "lock", "merge", "pin", "ready",
+        "rename", "reopen", "rerun", "review", "transfer", "unlock", "unpin", "upload",
+    }
+)  # fmt: skip
+"""Verbs that show nothing of what others wrote."""
 _OF_GH_WITHOUT_CONTENTS = frozenset(
     {"close", "comment", "create", "edit", "lock", "ready", "reopen", "review"}
 )
@@ -105,6 +112,7 @@ def granted(
     *,
     is_open: bool = False,
     narrower: str | None = None,
+    loss: str = "",
 ) -> Grant:
     """A tool of an agent in an unattended run."""
     return Grant(
@@ -116,6 +124,7 @@ def granted(
         at=at,
         is_open=is_open,
         narrower=narrower,
+        loss=loss,
     )
 
 
@@ -137,7 +146,13 @@ def by_shell(
     if token is not None:
         reached = ("x.github.read", *writes(token, *WRITABLE))
         yield granted(
-            "token", "token", reached, token.at, decision, narrower="give the token fewer `permissions`"
+            "token",
+            "token",
+            reached,
+            token.at,
+            decision,
+            narrower="give the token fewer `permissions`",
+            loss="it then changes less on `github.com`",
         )
     for variable in site.variables.values():
         named = _SECRET.search(variable.value)
@@ -193,7 +208,8 @@ def _of_gh(words: list[str], token: TokenPermissions | None) -> tuple[str, ...]:
     scopes = _OF_GH[noun]
     if noun == "pr" and verb in _OF_GH_WITHOUT_CONTENTS:
         scopes = ("pull-requests", "issues")
-    return (*(() if verb else READS_GITHUB), *(writes(token, *scopes) or READS_GITHUB))
+    without = ("proc.exec",) if verb in _OF_GH_WRITES else READS_GITHUB
+    return (*(() if verb else READS_GITHUB), *(writes(token, *scopes) or without))
 
 
 _READERS = re.compile(r"(?:get|list|search|download)_|\w+_read$")

@@ -64,6 +64,7 @@ SPOT = "spot"
 
 _AGENT = re.compile(r"claude|codex|gemini|copilot|opencode|cursor-agent|[A-Z]_(?:KEY|TOKEN)\b")
 _USED_HERE = re.compile(r"\buses\s*:\s*['\"]?\./([^\s'\"#]+)")
+_ON_GITHUB = re.compile(r"[\w.-]+/[\w.-]+/(?P<folder>[^@\s]+)@\S+")
 _RESULT = re.compile(r"\bneeds\.([\w-]+)\.result\s*(?:!=\s*'skipped'|==\s*'success')")
 """A condition that another job ran."""
 _ACTOR = re.compile(r"github\.(?:triggering_)?actor\b|\bGITHUB_(?:TRIGGERING_)?ACTOR\b")
@@ -230,6 +231,12 @@ class WorkflowWalk:
                     break
         return self._actions[path]
 
+    def _own(self, uses: str) -> str | None:
+        """The folder of an action that is named as one on GitHub and lies here: a repository may name itself."""
+        named = _ON_GITHUB.fullmatch(uses)
+        folder = posixpath.normpath(named["folder"]) if named else ""
+        return folder if folder and not leaves(folder) and self._action(folder) else None
+
     def _document(self, path: str) -> Document | None:
         if path not in self.documents:
             source = self.sources.get(path) or self._action(path)
@@ -305,7 +312,7 @@ class WorkflowWalk:
                 variables={**scope.variables, **own},
             )
             uses = text(step.get("uses"))
-            folder = posixpath.normpath(uses) if uses.startswith("./") else None
+            folder = posixpath.normpath(uses) if uses.startswith("./") else self._own(uses)
             action = (
                 self._document(folder) if folder and scope.depth < MAX_CALLS and not leaves(folder) else None
             )

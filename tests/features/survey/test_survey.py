@@ -139,7 +139,7 @@ def test_text_of_projects_is_text(report: Path) -> None:
 def test_a_page_says_what_an_owner_wants_to_know(projects: Listed, report: Path) -> None:
     page = next(report.glob("projects/acme.plain.*"))
     text = Elements(page.read_text(encoding="utf-8")).text
-    assert "can send private data on a stranger's word" in text
+    assert "can send private data on the word of a page that it reads" in text
     assert "It is by design where whoever can write those words is trusted" in text
     assert "To change it: " in text
     commit = projects.commits["acme/plain"]

@@ -1,0 +1,99 @@
+"""What each format lets one write in place of a tool that it gives, and what is lost by that."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, NamedTuple
+
+from llmdo.base.diagnostic import excerpt
+
+if TYPE_CHECKING:
+    from llmdo.foreign.team import Grant
+    from llmdo.syntax.document import Place
+
+NO_COMMANDS = "it then runs no commands"
+_REFUSED = "whatever it does not name is then refused"
+ASKED = "a person is then asked each time"
+_CONFINED = "its commands then reach no host, and change only the project"
+_WRITTEN = {
+    ("claude", "Bash"): ("Bash(git log:*)", _REFUSED),
+    ("claude", "WebFetch"): ("WebFetch(domain:example.com)", _REFUSED),
+    ("codex", "shell"): ("network_access = false", "its commands then reach no host"),
+    ("codex", "unsandboxed shell"): ('approval_policy = "on-request"', ASKED),
+    ("docker-agent", "shell"): ("shell:cmd=git log", _REFUSED),
+    ("fast-agent", "shell"): ("shell: false", NO_COMMANDS),
+    ("gemini", "run_shell_command"): ("run_shell_command(git log)", _REFUSED),
+    ("github-actions", "Bash"): ("Bash(git log:*)", _REFUSED),
+    ("github-actions", "WebFetch"): ("WebFetch(domain:example.com)", _REFUSED),
+    ("github-actions", "run_shell_command"): ("run_shell_command(git log)", _REFUSED),
+    ("opencode", "bash"): ('"bash": "ask"', ASKED),
+    ("opencode", "webfetch"): ('"webfetch": "ask"', ASKED),
+}
+_OF_GIT = re.compile(r"(?:Bash|run_shell_command)\(git\b")
+"""A rule about a program of which some commands run no other."""
+_FLAG = re.compile(r"--[a-z-]+")
+_BY_KEY = {
+    "approvals_reviewer": ('approvals_reviewer = "user"', ASKED),
+    "default_permissions": ('default_permissions = ":workspace"', _CONFINED),
+    "sandbox": ("sandbox: workspace-write", _CONFINED),
+    "sandbox_mode": ('sandbox_mode = "workspace-write"', _CONFINED),
+}
+"""The settings of Codex, and an input of its action, that let commands out of its sandbox."""
+_FREE = frozenset({":danger-full-access", ":danger-no-sandbox", "danger-full-access"})
+_INPUTS = ("codex-args", "codex_args", "sandbox")
+"""The inputs of its action that may switch its sandbox off."""
+_UNASKED_LISTS = ("allowedTools", "allowed-tools")
+"""The keys of lists of tools about which nobody is asked; each agent has others as well."""
+
+
+class Instead(NamedTuple):
+    """A change of one line."""
+
+    change: str
+    lost: str
+    """Empty if it is what is lost without the tool."""
+
+
+def instead_of(form: str, given: Grant, at: Place) -> Instead | None:
+    """The line to write in place of what gives a tool; None if a format has none, or the line stands in a list."""
+    key = next((step for step in reversed(at.route) if isinstance(step, str)), "")
+    in_a_workflow = form == "github-actions" and (key in _INPUTS or _marked(at).startswith("codex"))
+    if given.tool.endswith("shell") and (form == "codex" or in_a_workflow):
+        return _of_codex(given, at)
+    if given.rule_at and key in _UNASKED_LISTS:
+        return Instead(f"take `{excerpt(_marked(at) or given.tool)}` out of `{key}`", ASKED)
+    tool = given.tool.partition("(")[0]
+    if given.refusal and tool not in _marked(at) and not _FLAG.fullmatch(_marked(at)):
+        return Instead(f"write {given.refusal}", "")
+    written = _WRITTEN.get((form, given.tool if given.tool in ("shell", "unsandboxed shell") else tool))
+    if written is None or ("(" in given.tool and not _OF_GIT.match(given.tool)):
+        return None
+    name = f"`{excerpt(given.tool)}`"
+    if _FLAG.fullmatch(marked := _marked(at)):
+        return Instead(f'write `--allowedTools "{written[0]}"` in place of `{marked}`', written[1])
+    if form == "opencode" and at.location.span is None:
+        return Instead(f'write `{{"permission": {{{written[0]}}}}}` into `opencode.json`', written[1])
+    if form == "opencode" and given.rule_at is None:
+        return Instead(f"write `{written[0]}` under `permission`", written[1])
+    return Instead(f"write `{written[0]}` or the like in place of {name}", written[1])
+
+
+def _of_codex(given: Grant, at: Place) -> Instead | None:
+    """The line that keeps the commands of Codex in its sandbox, or has a person asked about them."""
+    if at.location.path.endswith(".rules"):
+        return Instead('write `decision = "prompt"` into this rule', ASKED)
+    key = next((step for step in reversed(at.route) if isinstance(step, str)), "")
+    written = _WRITTEN.get(("codex", given.tool))
+    is_confined = _marked(at) not in _FREE  # then it is the network that the sandbox lets through
+    if key in ("default_permissions", "sandbox_mode") and is_confined and written and given.tool == "shell":
+        return Instead(f"write `{written[0]}`", written[1])
+    if key in _BY_KEY:
+        return Instead(f"write `{_BY_KEY[key][0]}`", _BY_KEY[key][1])
+    if at.document.data and key not in _INPUTS:
+        return Instead('write `sandbox_mode = "workspace-write"`', _CONFINED)
+    return Instead("have Codex run with `--sandbox workspace-write`", _CONFINED)
+
+
+def _marked(at: Place) -> str:
+    span = at.location.span
+    return at.document.source.marked(span).strip("\"'") if span else ""
