@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from llmdo.base import parts
 from llmdo.base.checking import reports
 from llmdo.base.diagnostic import Related, did_you_mean, excerpt, finding, nearest, only_match
-from llmdo.checks import adopted, code
+from llmdo.checks import adopted, code, scripts
 from llmdo.checks.naming import declared_capabilities, entry_collisions, named_capabilities
 from llmdo.graph import builtin, models, servers, toolkit
 from llmdo.graph.keys import Reference
@@ -170,7 +170,7 @@ def _respelt(place: Place, name: str, known: Iterable[str]) -> Fix | None:
 
 @reports("LDO203", "error")
 def unknown_worker(project: Project) -> Iterator[Diagnostic]:
-    """An entry names a worker that does not exist.
+    """An entry, or a script in the place of a model, names a worker that does not exist.
 
     Fails:
 
@@ -195,12 +195,14 @@ def unknown_worker(project: Project) -> Iterator[Diagnostic]:
                     fix=_respelt(started.at, started.name, known),
                 )
     yield from adopted.started_by_ours(project)
+    yield from scripts.unknown_workers(project)
 
 
 @reports("LDO204", "error")
 def unknown_model(project: Project) -> Iterator[Diagnostic]:
-    """A model that is no alias of `[models]`, nor `provider:model`, `python:FILE.py:NAME` or `replay:FILE.sqlite`.
+    """A model that is no alias of `[models]`, and of none of the forms in which a model is named.
 
+    They are `provider:model`, `python:FILE.py:NAME`, `script:FILE.yaml`, and `replay:FILE.sqlite` or `.json`.
     The provider has to be one that llmdo knows. Whether it has such a model cannot be known from files, so that
     is not judged.
 
@@ -486,7 +488,7 @@ def _respelt_rule(project: Project, capability: Capability, place: Place, known:
 
 @reports("LDO208", "error")
 def unknown_tool(project: Project) -> Iterator[Diagnostic]:
-    """The manifest names a tool that its toolset does not have.
+    """The manifest names a tool that its toolset does not have, or a script one that its worker does not have.
 
     Where it gives capabilities to one, the tool that was meant then has none of them declared; `"*"` stands for every
     tool that is not named. Of `retry` the same holds. Where it names targets of one, each argument of the tool that was
@@ -506,6 +508,7 @@ def unknown_tool(project: Project) -> Iterator[Diagnostic]:
                 hint=did_you_mean(entry.tool_name, tools),
             )
     yield from code.undeclared_tools(project)
+    yield from scripts.unknown_tools(project)
     for name, table in project.workspace.tables("toolsets").items():
         toolset = project.graph.toolsets.get(name)
         if toolset is None or toolset.dynamic:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Literal
 
 from llmdo.base import digest
 from llmdo.base.values import dataclass
-from llmdo.graph.models import python_reference, recording_file
+from llmdo.graph.models import model_file, python_reference, recording_file
 from llmdo.policy.authority import Capability
 from llmdo.policy.shell.rules import ShellSettings
 
@@ -31,6 +31,7 @@ ItemKind = Literal[
     "program",
     "python",
     "recording",
+    "script",
     "server",
     "shell",
     "worker",
@@ -41,7 +42,7 @@ EXECUTED: frozenset[ItemKind] = frozenset({"judge", "package", "program", "pytho
 own policy lists.
 """
 NAMES_A_PATH: frozenset[ItemKind] = frozenset(
-    {"adopted", "judge", "path", "policy", "program", "python", "recording", "worker"}
+    {"adopted", "judge", "path", "policy", "program", "python", "recording", "script", "worker"}
 )
 
 EXECUTES = Capability("proc")
@@ -134,8 +135,8 @@ def _items(graph: Graph) -> Iterator[InventoryItem]:
     if rules := shell_rules(graph):
         yield InventoryItem("shell", SHELL, digest.of_text(rules))
     for name, content in graph.python_models.items():
-        if played := recording_file(name):
-            yield InventoryItem("recording", played, content)
+        if file := model_file(name):
+            yield InventoryItem("recording" if recording_file(name) else "script", file, content)
     for path in (*graph.governing, *_named(graph)):
         yield InventoryItem("path", path, None)
 

@@ -40,8 +40,10 @@ WITHOUT_PROVIDER = frozenset({"test"})
 
 _PYTHON = "python:"
 _REPLAY = "replay:"
+_SCRIPT = "script:"
 _RECORDINGS = (".sqlite", ".json")
 """Suffixes of an exported run, and of the output of `llmdo eval --record` for several."""
+_YAML = ".yaml"
 _HOSTED = re.compile(r"(?:gateway/)?([a-z0-9-]+):.+", re.DOTALL)
 _ATTRIBUTE = re.compile(r"[^:]+\.py:[A-Za-z_][A-Za-z0-9_]*")
 
@@ -61,6 +63,8 @@ def problem_of(reference: str, aliases: Container[str] = ()) -> str | None:
         if recording_file(reference) is None:
             return f"`{reference}` is not of the form replay:FILE.sqlite, or replay:FILE.json of an eval"
         return None
+    if reference.startswith(_SCRIPT):
+        return None if script_file(reference) else f"`{reference}` is not of the form script:FILE.yaml"
     hosted = _HOSTED.fullmatch(reference)
     if hosted is None:
         return f"`{reference}` is neither an alias of [models] nor of the form provider:model"
@@ -79,6 +83,17 @@ def recording_file(reference: str) -> str | None:
     """The FILE of a model that plays a recording, such as `replay:FILE.sqlite`; None for every other reference."""
     file = reference.removeprefix(_REPLAY)
     return file if file != reference and file.endswith(_RECORDINGS) and file not in _RECORDINGS else None
+
+
+def script_file(reference: str) -> str | None:
+    """The FILE of a model whose answers people wrote, `script:FILE.yaml`; None for every other reference."""
+    file = reference.removeprefix(_SCRIPT)
+    return file if file != reference and file.endswith(_YAML) and file != _YAML else None
+
+
+def model_file(reference: str) -> str | None:
+    """The file of answers, recorded or written, that takes the place of a model; None for every other reference."""
+    return recording_file(reference) or script_file(reference)
 
 
 def near_provider(reference: str) -> str | None:
@@ -103,13 +118,13 @@ def key_variables(reference: str) -> tuple[str, ...]:
 def first_unfit(chain: Iterable[str], patterns: Collection[str]) -> str | None:
     """The first model of `chain` that none of `patterns` matches; None if all fit.
 
-    A recording fits: it holds answers of a model that was asked before.
+    A file of answers fits: nobody is asked.
     """
     return next(
         (
             model
             for model in chain
-            if not recording_file(model) and not any(fnmatchcase(model, pattern) for pattern in patterns)
+            if not model_file(model) and not any(fnmatchcase(model, pattern) for pattern in patterns)
         ),
         None,
     )

@@ -313,8 +313,8 @@ class Graph:
     models: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """Alias to fallback chain."""
     python_models: Mapping[str, str] = field(default_factory=dict)
-    """`python:FILE.py:NAME` to the digest of the file and its imported workspace modules; `replay:FILE` to the
-    recording's."""
+    """`python:FILE.py:NAME` to the digest of the file and its imported workspace modules; `replay:FILE` and
+    `script:FILE` to the file's."""
     schema_sources: Mapping[str, str] = field(default_factory=dict)
     """`FILE.py` of typed inputs and outputs to a digest of the same kind."""
     modules: Mapping[str, str] = field(default_factory=dict)

@@ -72,7 +72,8 @@ class Settings:
             file=Key(
                 "model",
                 "str",
-                "Of workers that name none: provider:model, python:FILE:NAME, replay:FILE or an alias of [models].",
+                "Of workers that name none: provider:model, python:FILE:NAME, script:FILE.yaml, replay:FILE or an "
+                "alias of [models].",
             ),
             lock="The model of workers that name none.",
             gives_nothing=True,

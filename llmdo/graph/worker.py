@@ -172,7 +172,9 @@ class Worker:
         metadata=written(
             REFERENCE,
             file=Key(
-                "model", "Text", "provider:model, python:FILE:NAME, replay:FILE or an alias of [models]."
+                "model",
+                "Text",
+                "provider:model, python:FILE:NAME, script:FILE.yaml, replay:FILE or an alias of [models].",
             ),
             agent="Another model than its own.",
             lock=Key("model", "str", "The model that it names."),

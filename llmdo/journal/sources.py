@@ -1,4 +1,4 @@
-"""The Python files of the workspace that a run loads, kept when it starts, and exported.
+"""The Python files of the workspace that a run loads, kept when it starts, and exported with its scripts.
 
 The rest is in its binding: workers, prompts, rules, servers. The digests of its lock fix the files and their content,
 on export, on import, and before one of them is loaded.
@@ -14,12 +14,12 @@ from llmdo.base import digest
 from llmdo.base.diagnostic import LlmdoError
 from llmdo.base.source import Source
 from llmdo.base.values import dataclass
-from llmdo.graph.models import python_reference, recording_file
+from llmdo.graph.models import python_reference, recording_file, script_file
 from llmdo.journal.content import digest_of
 from llmdo.journal.entries import DamagedError, JournalEntry, JournalError, pack
 from llmdo.journal.kept_sources import KeptSources, named_by
 from llmdo.syntax import discovery
-from llmdo.syntax.module import outline
+from llmdo.syntax.module import Outline, outline
 from llmdo.toolsets.confinement import Root
 from llmdo.toolsets.paths import normalise
 from llmdo.workspace.modules import Module, imports_of, source_digests
@@ -39,7 +39,7 @@ MAX_BYTES = 32 * 1024 * 1024  # of all files together
 
 @dataclass(frozen=True, slots=True)
 class Sources:
-    """The Python files that one run loads, and nothing else."""
+    """The Python files that one run loads, and the scripts of its models; nothing else."""
 
     texts: Mapping[str, str]
     """Path to text, sorted."""
@@ -130,8 +130,8 @@ def _kept(journal: JournalStore, binding: Binding) -> Sources | None:
     if not any(True for _ in (*_played(binding), *_unlocked(binding), *_needed(binding))):
         return Sources({})
     named = named_by(journal)
-    if named is None or _played(binding) or _unlocked(binding):
-        return None
+    if named is None or _played(binding) or _unlocked(binding) or any(map(script_file, _models(binding))):
+        return None  # and what is kept is Python alone
     texts = KeptSources.of(journal).files(named)
     if texts is None:
         return None
@@ -145,7 +145,10 @@ def _modules(read: Mapping[str, Source], binding: Binding) -> dict[str, Module]:
         if toolset.sources and toolset.python
         for path in module_files(toolset.python)
     }
-    return {path: Module(source, outline(source), beyond.get(path, ())) for path, source in read.items()}
+    return {
+        path: Module(source, outline(source) if path.endswith(".py") else Outline(), beyond.get(path, ()))
+        for path, source in read.items()
+    }
 
 
 def unpack(sources: Sources, folder: Path) -> None:
@@ -176,7 +179,10 @@ def _require_folder(folder: Path) -> None:
 def _needed(binding: Binding) -> Iterator[_Needed]:
     graph = binding.graph
     for text, source in graph.python_models.items():
-        yield _file(python_reference(text) or text, source)
+        if script := script_file(text):
+            yield _Needed((script,), source)
+        else:
+            yield _file(python_reference(text) or text, source)
     for path, source in {**graph.schema_sources, **graph.modules}.items():
         yield _Needed((path,), source)
     for toolset in graph.toolsets.values():
@@ -193,14 +199,19 @@ def _needed(binding: Binding) -> Iterator[_Needed]:
 
 def _played(binding: Binding) -> list[str]:
     """The models of the run that play a recording."""
+    return sorted(filter(recording_file, _models(binding)))
+
+
+def _models(binding: Binding) -> set[str]:
+    """The models of the run's chains."""
     chains = (binding.graph.models.get(model, (model,)) for model in binding.models.values())
-    return sorted({model for chain in chains for model in chain if recording_file(model)})
+    return {model for chain in chains for model in chain}
 
 
 def _unlocked(binding: Binding) -> list[str]:
-    """The Python models that the files do not name, so that the lock holds no digest of them."""
-    python_models = {model for model in binding.models.values() if python_reference(model)}
-    return sorted(python_models - binding.graph.python_models.keys())
+    """The models of a file that the workspace does not name, so that the lock holds no digest of them."""
+    of_files = {model for model in binding.models.values() if python_reference(model) or script_file(model)}
+    return sorted(of_files - binding.graph.python_models.keys())
 
 
 def _file(reference: str, source: str) -> _Needed:
@@ -232,12 +243,14 @@ def _require_paths(paths: Iterable[str]) -> None:
         if other != path:
             raise JournalError(f"the run brings `{other}` and {path!a}, which are equal but for case")
         if not _is_path(path):
-            raise JournalError(f"the run brings {path!a}, which is not the path of a module of a workspace")
+            raise JournalError(
+                f"the run brings {path!a}, which is not the path of a module or script of a workspace"
+            )
 
 
 def _is_path(path: str) -> bool:
     try:
-        return path.endswith(".py") and discovery.unfit(path) is None and normalise(path) == path
+        return path.endswith((".py", ".yaml")) and discovery.unfit(path) is None and normalise(path) == path
     except LlmdoError:
         return False
 

@@ -17,7 +17,7 @@ from llmdo.graph.code_calls import own_uses, uses_with_calls
 from llmdo.graph.inventory import Inventory
 from llmdo.graph.keys import NOWHERE, decoded
 from llmdo.graph.limits import Limits
-from llmdo.graph.models import python_reference, recording_file
+from llmdo.graph.models import model_file, python_reference
 from llmdo.graph.toolkit import delegating, reachable
 from llmdo.journal.naming import new_run
 from llmdo.journal.spent import spent
@@ -85,7 +85,7 @@ def configure(
     paths = PathMap.of(graph.paths).with_overrides(options.paths)
     graph = replace(graph, paths={**graph.paths, **options.paths})  # what delegation declares follows the map
     resolver = _resolver(graph, entry, folders, confined, modules, paths, options, log)
-    agents = _agents(graph, entry, folders.workspace, modules, prompts, options)
+    agents = _agents(graph, entry, modules, prompts, options)
     budget = _budget(entry, options, Ledger(stop=stop), log)
     depth, base = graph.settings.max_depth, Base.of(graph, options.tightening)
     return RuntimeConfig(
@@ -161,19 +161,20 @@ def _commands(options: RunOptions) -> Path | None:
 
 
 def with_given_models(graph: Graph, root: Path, choice: ModelChoice) -> Graph:
-    """`graph` with the code of models that only this run's choice names.
+    """`graph` with the code and the files of models that only this run's choice names.
 
     Raises:
         LlmdoError: The choice is a fleet's, and names one outside of the lock.
     """
     named = (*choice.by_worker.values(), choice.default, choice.environment)
     others = [name for name in named if name and name not in graph.python_models]
-    unlisted = [name for name in others if python_reference(name) or recording_file(name)]
+    unlisted = [name for name in others if python_reference(name) or model_file(name)]
     if unlisted and choice.source == "fleet":
         raise LlmdoError(
             f"`{unlisted[0]}` is asked for as a model, and no file of the workspace names it",
             hint="a worker runs what the lock names: put it into [models] of llmdo.toml, then `llmdo lock`",
         )
+    graph = replace(graph, governing=graph.governing.union(filter(None, map(model_file, unlisted))))
     attributes = map(python_reference, unlisted)
     paths = {attribute.rpartition(":")[0] for attribute in attributes if attribute} - graph.code.keys()
     if not paths:
@@ -217,7 +218,7 @@ def _with_limits(entry: Entry, options: RunOptions) -> Entry:
 
 
 def _agents(
-    graph: Graph, entry: Entry, root: Path, modules: Modules, prompts: Mapping[str, str], options: RunOptions
+    graph: Graph, entry: Entry, modules: Modules, prompts: Mapping[str, str], options: RunOptions
 ) -> Agents:
     workers = reachable(graph, entry)
     reached = [graph.workers[name] for name in workers]
@@ -227,7 +228,7 @@ def _agents(
     return Agents(
         graph=graph,
         prompts=prompts_of(reached, prompts, modules),
-        models=_models(graph, entry, references, root, modules, options),
+        models=_models(graph, entry, references, modules, options),
         references=references,
         signatures=signatures_of(graph, workers, modules),
         instruments=options.instruments,
@@ -245,7 +246,6 @@ def _models(
     graph: Graph,
     entry: Entry,
     references: Mapping[str, str],
-    root: Path,
     modules: Modules,
     options: RunOptions,
 ) -> dict[str, Model]:
@@ -253,7 +253,7 @@ def _models(
     if options.recorder and not options.recorder.mode.live:
         return {name: StandInModel(reference) for name, reference in references.items()}
     source = ModelSource(
-        aliases=graph.models, load=modules.load, root=root, _made=dict(options.models.instances)
+        aliases=graph.models, load=modules.load, root=modules.root, _made=dict(options.models.instances)
     )
     models = models_of(graph, entry, references, options.models, source)
     require_support(graph, models, {name: source.chain(reference) for name, reference in references.items()})

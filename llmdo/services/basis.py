@@ -177,7 +177,7 @@ def of_run(journal: JournalStore, binding: Binding, project: Project, folder: Pa
         )
     unpack(sources, folder)
     # What governs a run in this workspace is protected from it, whatever the run itself consists of.
-    code = {path: digest.of_text(text) for path, text in sources.texts.items()}
+    code = {path: digest.of_text(text) for path, text in sources.texts.items() if path.endswith(".py")}
     graph = replace(binding.graph, code=code, governing=Inventory.of(project.graph).governing)
     differing = _differing(binding, project)
     tell(

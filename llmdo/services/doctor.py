@@ -21,7 +21,7 @@ from llmdo.base.values import dataclass
 from llmdo.checks.acceptance import ACCEPTABLE
 from llmdo.extensions.registry import features
 from llmdo.graph.code_calls import uses_with_calls
-from llmdo.graph.models import KEYS, python_reference, recording_file
+from llmdo.graph.models import KEYS, model_file, python_reference, recording_file
 from llmdo.graph.toolkit import reachable
 from llmdo.journal.opening import address_of, runs_of
 from llmdo.runtime.models.choice import ModelChoice, ModelSource, choose
@@ -239,10 +239,9 @@ def _models(root: Path, graph: Graph, environ: Mapping[str, str]) -> Iterator[It
         if python_reference(model):
             yield Item(section="models", name=model, state="of the workspace's own code")
             continue
-        if recording_file(model):
-            yield Item(
-                section="models", name=model, state="a recording: nobody is asked, and no key is needed"
-            )
+        if model_file(model):
+            kind = "a recording" if recording_file(model) else "a script"
+            yield Item(section="models", name=model, state=f"{kind}: nobody is asked, and no key is needed")
             continue
         try:
             source.make(model)

@@ -23,9 +23,10 @@ from llmdo.journal.questions import imported, waiting
 from llmdo.journal.sources import sources_in, sources_of, unpack
 from llmdo.journal.summary import summary, unfinished
 from llmdo.journal.tree import full_tree
-from llmdo.syntax.module import outline
+from llmdo.syntax.module import Outline, outline
 from llmdo.version import __version__
 from llmdo.workspace import reading as workspace
+from llmdo.workspace.modules import Module
 from llmdo.workspace.project import read
 
 if TYPE_CHECKING:
@@ -233,7 +234,9 @@ def _sources(root: Path, journal: JournalStore, redaction: Redaction) -> Sources
         binding = binding_of(journal)
         sources = sources_of(journal, binding)
         if sources is None:
-            sources = sources_in(workspace.load(root).modules, binding)
+            read = workspace.load(root)
+            scripts = {script.path: Module(script.document.source, Outline()) for script in read.scripts}
+            sources = sources_in({**read.modules, **scripts}, binding)
     except JournalError as error:
         hint = error.hint or "export it in a checkout of that revision"
         raise JournalError(error.message, hint=f"{hint}; {without}") from error
@@ -261,6 +264,8 @@ def _missing(sources: Sources | None) -> Iterator[str]:
     """The packages that the sources import and that are missing here; their versions are not recorded."""
     own = {path.removesuffix(".py").split("/")[0] for path in sources.texts} if sources else set()
     for path, text in sources.texts.items() if sources else ():
+        if not path.endswith(".py"):
+            continue
         imports = outline(Source(path, text)).imports
         tops = {module.partition(".")[0] for module in imports if not module.startswith(".")}
         for name in sorted(tops - own - {*sys.stdlib_module_names}):

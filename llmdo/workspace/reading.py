@@ -9,12 +9,11 @@ from itertools import chain as chained
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from llmdo.base import digest, parts
+from llmdo.base import parts
 from llmdo.base.diagnostic import finding
 from llmdo.base.source import Location, Source
 from llmdo.base.values import dataclass, field, replace
 from llmdo.formats.schema import judge
-from llmdo.graph.models import recording_file
 from llmdo.syntax import discovery, frontmatter, toml
 from llmdo.syntax.document import Document, Place
 from llmdo.syntax.globs import is_pattern
@@ -23,6 +22,7 @@ from llmdo.workspace import older
 from llmdo.workspace.adopted import read_adopted
 from llmdo.workspace.evals import GOVERNING, judging_files
 from llmdo.workspace.extensions import read_extensions
+from llmdo.workspace.model_files import read_model_files
 from llmdo.workspace.policies import read_policies
 from llmdo.workspace.references import (
     class_paths,
@@ -51,12 +51,12 @@ if TYPE_CHECKING:
     from llmdo.syntax.module import Outline
     from llmdo.workspace.modules import Module
     from llmdo.workspace.references import ClassPath
+    from llmdo.workspace.script import ModelScript
     from llmdo.workspace.source_files import Memory
     from llmdo.workspace.workspace import Lack, ServerPrograms
 
 COMPILED = (".pyc", ".so", ".pyd")
 MAX_MANIFEST = 256 * 1024  # bytes: workers and modules are found by globs, so no team needs more
-MAX_RECORDING = 256 * 1024 * 1024  # bytes of a recording that a model plays: each check reads all of it
 
 
 def load(
@@ -98,7 +98,7 @@ def load(
         manifest = {**manifest, "toolsets": {**older.VOUCHED, **parts.table(manifest, "toolsets")}}
     workers = (*workers, *adopted(document, parts.tables(manifest, "workers")))
     workers, named, outlines = reader.code(manifest, workers, modules, ignored)
-    recordings = reader.recordings([*named_models(document, manifest), *models_of(workers)])
+    recordings, scripts = reader.model_files(manifest, workers)
     executed = reader.executed(manifest, copy_of)
     loaded = executed["extensions"]
     policies, asks_packages = read_policies(root, document, files.source, reader.problems, loaded)
@@ -107,7 +107,8 @@ def load(
     reader.problems.extend(discovery.case_collisions([*paths, *outlines]))
     listed = tuple(path for path in modules if path in outlines)
     read = reader.workspace(manifest, workers, listed, outlines, recordings)
-    return replace(read, class_paths=named, policies=policies, asks_packages=asks_packages, **executed)
+    executed |= {"scripts": scripts, "class_paths": named}
+    return replace(read, policies=policies, asks_packages=asks_packages, **executed)
 
 
 def _names_in(root: Path, paths: Iterable[str]) -> frozenset[str]:
@@ -411,17 +412,9 @@ class _WorkspaceReader:
             if "sources" in table
         }
 
-    def recordings(self, models: Iterable[tuple[str, Place]]) -> dict[str, str]:
-        """The digest of each recording that one of `models` plays; an unreadable one is a finding."""
-        digests: dict[str, str] = {}
-        for model, place in models:
-            path = recording_file(model)
-            if path is None or path in digests:
-                continue
-            content = discovery.read(self.root, path, limit=MAX_RECORDING, seen=self.seen)
-            if isinstance(content, discovery.RefusedPath):
-                self.problems.append(finding(content.code, place.location, f"`{path}` {content.reason}"))
-                self.note_unread(path)
-            else:
-                digests[path] = digest.of_bytes(content)
-        return digests
+    def model_files(
+        self, manifest: Mapping[str, Json], workers: Iterable[WorkerFile]
+    ) -> tuple[dict[str, str], tuple[ModelScript, ...]]:
+        """The digests of the recordings and scripts in the place of models, and the scripts."""
+        models = (*named_models(self.document, manifest), *models_of(workers))
+        return read_model_files(models, self.files, self.problems, self.unread)

@@ -12,7 +12,7 @@ from llmdo.base.values import replace
 from llmdo.graph import keys, servers
 from llmdo.graph.builtin import PROVIDER_SIDE
 from llmdo.graph.keys import NOWHERE, Reference, ValueOrigin, ceiling, decoded, reference, rules
-from llmdo.graph.models import recording_file
+from llmdo.graph.models import model_file
 from llmdo.graph.resolved import Entry, Graph
 from llmdo.graph.settings import DEFAULT_MAX_DEPTH, Acceptance, Notify, Schedule, Settings
 from llmdo.graph.toolset import Tool, ToolFacts, Toolset, ToolsetFacts
@@ -312,8 +312,8 @@ def _python_models(
     }
     digests: dict[str, str | None] = {}
     for text in sorted(texts):
-        if played := recording_file(text):
-            digests[text] = workspace.recordings.get(played)
+        if file := model_file(text):
+            digests[text] = workspace.recordings.get(file)
         elif text.startswith("python:"):
             digests[text] = sources.get(python_file(text.removeprefix("python:")) or "")
     return {text: source for text, source in digests.items() if source is not None}

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from llmdo.workspace.installed import InstalledExtension
     from llmdo.workspace.modules import Module
     from llmdo.workspace.references import ClassPath
+    from llmdo.workspace.script import ModelScript
     from llmdo.workspace.worker_file import WorkerFile
 
 
@@ -117,7 +118,9 @@ class Workspace:
     asks_packages: bool = False
     """Whether its policies depend on installed packages."""
     recordings: Mapping[str, str] = field(default_factory=dict)
-    """Path to the digest of each recording that a model plays."""
+    """Path to the digest of each recording and each script in the place of a model."""
+    scripts: tuple[ModelScript, ...] = ()
+    """Those that the files name, as far as they can be read."""
     programs: Mapping[str, ServerPrograms] = field(default_factory=dict)
     """The files of the workspace that each MCP server started here executes, by the names of toolsets."""
     judges: Mapping[str, Module] = field(default_factory=dict)

@@ -338,7 +338,7 @@ def test_an_unknown_code_cannot_be_explained(llmdo: Llmdo) -> None:
     assert llmdo("explain", "LDO999").code == 2
 
 
-@pytest.mark.parametrize("name", ["manifest", "worker", "lock", "policy", "eval"])
+@pytest.mark.parametrize("name", ["manifest", "worker", "lock", "policy", "eval", "script"])
 def test_schemas_are_printed(llmdo: Llmdo, name: str) -> None:
     assert json.loads(llmdo("schema", name).out)["type"] == "object"
 

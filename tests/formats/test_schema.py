@@ -27,6 +27,7 @@ from llmdo.formats.locked import LockFile
 from llmdo.formats.schema import Format, Judged, accepts, judge
 from llmdo.formats.schema.generation import generate
 from llmdo.formats.schema.validation import faults
+from llmdo.formats.script import ScriptFile
 from llmdo.formats.worker import WorkerHeader
 from llmdo.syntax import frontmatter, toml
 from llmdo.syntax.document import Document
@@ -43,6 +44,7 @@ TYPES = {
     "lock": TypeAdapter(LockFile),
     "policy": TypeAdapter(PolicyFile),
     "eval": TypeAdapter(EvalFile),
+    "script": TypeAdapter(ScriptFile),
 }
 
 KEYWORDS = {

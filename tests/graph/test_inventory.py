@@ -43,6 +43,7 @@ model = "python:models.py:rules"
 
 [models]
 played = "replay:recordings/past.sqlite"
+written = "script:answers/all.yaml"
 
 [policy]
 extends = ["policies/base.toml"]
@@ -111,6 +112,7 @@ FILES = {
     "evals/own.py": "from evals import words\n\n\ndef ok(ctx):\n    return words.YES\n",
     "evals/words.py": "YES = True\n",
     "recordings/past.sqlite": "not read",
+    "answers/all.yaml": "main:\n  - answer: done\n",
     ".venv/pyvenv.cfg": "home = /usr\n",
     ".venv/lib/site-packages/lib.py": "",
     "plan.json": "[]",
@@ -149,7 +151,7 @@ def test_the_workspace_has_something_of_every_kind(whole: Path) -> None:
     names = {item.key for item in inventory_of(whole).items}
     assert {
         "judge evals/own.py", "judge evals/words.py", "program server.py", "program srvlib.py", "python helpers.py",
-        "python plugins/extra.py", "python schemas.py", "recording recordings/past.sqlite", "policy policies/base.toml",
+        "python plugins/extra.py", "python schemas.py", "recording recordings/past.sqlite", "script answers/all.yaml", "policy policies/base.toml",
         "path tools/*.py", "path .venv", "path evals/*.yaml", "path evals/*.json", "path recordings/**", "path *.py",
         "path plugins/*.py", "path workers/*.worker",
     } <= names  # fmt: skip

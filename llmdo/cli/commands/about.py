@@ -12,7 +12,7 @@ from llmdo.services.root import PROJECT
 if TYPE_CHECKING:
     import typer
 
-FILES = Literal["manifest", "worker", "lock", "policy", "eval"]
+FILES = Literal["manifest", "worker", "lock", "policy", "eval", "script"]
 
 
 def explain(
@@ -34,7 +34,9 @@ def explain(
     return FINE
 
 
-def schema(name: Annotated[FILES, argument("manifest|worker|lock|policy|eval", "The file format.")]) -> int:
+def schema(
+    name: Annotated[FILES, argument("manifest|worker|lock|policy|eval|script", "The file format.")],
+) -> int:
     """Print the JSON Schema of a file format."""
     from llmdo.base import resources
 

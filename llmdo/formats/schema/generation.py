@@ -11,6 +11,7 @@ from pydantic.json_schema import GenerateJsonSchema, JsonRef, JsonSchemaValue
 from llmdo.formats.documents import ManifestFile, PolicyFile
 from llmdo.formats.evaluation import EvalFile
 from llmdo.formats.locked import LockFile
+from llmdo.formats.script import ScriptFile
 from llmdo.formats.worker import WorkerHeader
 
 if TYPE_CHECKING:
@@ -26,6 +27,7 @@ _FORMATS: dict[Format, tuple[Any, str]] = {
     "lock": (LockFile, "llmdo.lock"),
     "policy": (PolicyFile, "policy.toml"),
     "eval": (EvalFile, "evals/NAME.yaml"),
+    "script": (ScriptFile, "The FILE of script:FILE.yaml"),
 }
 
 

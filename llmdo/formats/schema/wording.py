@@ -31,7 +31,7 @@ _BARE = re.compile(r"[A-Za-z0-9_-]+")
 _ESCAPE = re.compile(r"(?:^|:)(?:/|~|[A-Za-z]:[/\\])|\\|(?:^|[/:])\.\.(?:[/:]|$)")
 """The way out of the workspace in a text for a path inside it, perhaps with a capability or an attribute."""
 
-_IN_YAML: frozenset[Format] = frozenset({"worker", "eval"})
+_IN_YAML: frozenset[Format] = frozenset({"worker", "eval", "script"})
 """The formats whose tables are mappings, and have no header of their own."""
 
 _OF_NAMES = frozenset({"entries", "toolsets", "workers"})
@@ -50,6 +50,7 @@ _GIVING_NOTHING: Mapping[Format, frozenset[str]] = {
     "lock": frozenset(),
     "policy": frozenset(),
     "eval": frozenset(),
+    "script": frozenset(),
 }
 """The keys that can give no permission, each with the tables that it is in."""
 

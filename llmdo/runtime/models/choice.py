@@ -11,8 +11,9 @@ from pydantic_ai.models import Model, infer_model
 from pydantic_ai.models.fallback import FallbackModel
 
 from llmdo.base.diagnostic import LlmdoError
-from llmdo.graph.models import first_unfit, problem_of, python_reference, recording_file
+from llmdo.graph.models import first_unfit, problem_of, python_reference, recording_file, script_file
 from llmdo.runtime.models.played import PlayedModel
+from llmdo.runtime.models.scripted import ScriptedModel
 from llmdo.toolsets.python import sentence_of
 
 if TYPE_CHECKING:
@@ -89,7 +90,7 @@ class ModelSource:
     load: Callable[[str], object]
     """Loads the object named FILE.py:NAME in the workspace."""
     root: Path
-    """The root of the workspace, for recordings."""
+    """The folder of recordings and scripts."""
     _made: dict[str, Model] = field(default_factory=dict)
 
     def chain(self, reference: str) -> tuple[str, ...]:
@@ -115,6 +116,8 @@ class ModelSource:
             return self._from_python(reference, attribute)
         if file := recording_file(reference):
             return PlayedModel(file, self.root)
+        if file := script_file(reference):
+            return ScriptedModel(file, self.root)
         try:
             return infer_model(reference)
         except Exception as error:  # every provider's library has its own

@@ -15,13 +15,10 @@ from decimal import Decimal
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from pydantic_ai.messages import ModelResponse
-from pydantic_ai.models import Model
-from pydantic_ai.native_tools import SUPPORTED_NATIVE_TOOLS
-
 from llmdo.base.diagnostic import LlmdoError
 from llmdo.journal import read_journal, recorded
 from llmdo.journal.entries import RECORDED_COST, JournalError
+from llmdo.runtime.models.of_file import ModelOfFile, responses_since
 from llmdo.runtime.recording.difference import (
     comparable,
     definitions,
@@ -36,10 +33,10 @@ from llmdo.runtime.telemetry.redaction import Redaction
 from llmdo.syntax import discovery
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping
     from pathlib import Path
 
-    from pydantic_ai.messages import ModelMessage
+    from pydantic_ai.messages import ModelMessage, ModelResponse
     from pydantic_ai.models import ModelRequestParameters
     from pydantic_ai.settings import ModelSettings
 
@@ -64,35 +61,20 @@ class _Exchange:
     """The way to record that one."""
 
 
-class PlayedModel(Model):
+class PlayedModel(ModelOfFile):
     """A model with the answers of a recorded run. It asks nobody: an unrecorded request is an error."""
 
-    def __init__(self, file: str, root: Path, call: tuple[RuntimeConfig, CallFrame] | None = None) -> None:
-        """`file` lies in the workspace at `root`; `call` is the worker's call that it answers.
+    kind = "replay"
+
+    def __init__(self, file: str, root: Path) -> None:
+        """`file` lies in the workspace at `root`.
 
         Raises:
             LlmdoError: There is no such file in the workspace.
         """
-        super().__init__(profile={"supported_native_tools": SUPPORTED_NATIVE_TOOLS})
+        super().__init__(file, root)
         if refused := discovery.exists(root, file):
             raise LlmdoError(f"the recording `{file}` {refused.reason}")
-        self._file = file
-        self._root = root
-        self._call = call
-
-    @property
-    def model_name(self) -> str:
-        """The file."""
-        return self._file
-
-    @property
-    def system(self) -> str:
-        """A name in place of the provider."""
-        return "replay"
-
-    def for_call(self, config: RuntimeConfig, frame: CallFrame) -> PlayedModel:
-        """The same for one call of a worker."""
-        return PlayedModel(self._file, self._root, (config, frame))
 
     async def request(
         self,
@@ -105,11 +87,9 @@ class PlayedModel(Model):
         Raises:
             LlmdoError: The recording has none at this place, or of another request.
         """
-        if self._call is None:
-            raise LlmdoError(f"`replay:{self._file}` answers the workers of a run alone")
-        config, frame = self._call
+        config, frame = self.call
         path = frame.path
-        step = 1 + _responses(messages) - _responses(frame.history)
+        step = 1 + len(responses_since(frame, messages))
         log = config.log
         encoding = log.encoding if isinstance(log, Recorder) else Encoding(Redaction.of(os.environ))
         is_of_eval = self._file.endswith(recorded.SUFFIX)
@@ -239,10 +219,6 @@ def _parsed(content: bytes, name: str) -> Recording:
 
 def _no_content(digest: str) -> bytes:
     raise JournalError(f"the content `{digest}` is in no recording of text")
-
-
-def _responses(messages: Sequence[ModelMessage]) -> int:
-    return sum(isinstance(message, ModelResponse) for message in messages)
 
 
 def _instead(journal: JournalStore, path: str) -> str:

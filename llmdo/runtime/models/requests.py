@@ -25,8 +25,8 @@ from pydantic_ai.models.wrapper import WrapperModel
 from llmdo.base.diagnostic import LlmdoError
 from llmdo.runtime.gate.numbering import require_bounded
 from llmdo.runtime.models.failure import UnreadableAnswerError, explained, unreadable
+from llmdo.runtime.models.of_file import ModelOfFile
 from llmdo.runtime.models.per_call import ModelPerCall
-from llmdo.runtime.models.played import PlayedModel
 from llmdo.runtime.models.reporting import RequestReporter
 from llmdo.runtime.models.streaming import answer_heard, is_heard, require_end, tell_whole
 from llmdo.runtime.place import is_in_code
@@ -133,7 +133,7 @@ class CountedModel(WrapperModel):
 
 def model_for_call(model: Model, config: RuntimeConfig, frame: CallFrame) -> Model:
     """`model` for one call of a worker; every model of a chain, with its requests counted."""
-    if isinstance(model, PlayedModel):
+    if isinstance(model, ModelOfFile):
         return model.for_call(config, frame)
     if not isinstance(model, FallbackModel):
         return model

@@ -14,6 +14,7 @@ from pydantic_ai.models.function import FunctionModel
 from pydantic_ai.models.wrapper import WrapperModel
 
 from llmdo.runtime.models.failure import UnreadableAnswerError, explained, failure_text
+from llmdo.runtime.models.of_file import ModelOfFile
 from llmdo.runtime.telemetry.events import StreamBroken, TextDelta, ToolCallDelta
 
 if TYPE_CHECKING:
@@ -88,6 +89,8 @@ def can_stream(model: Model) -> bool:
     """Whether `model` can answer piece by piece; a scripted one if its script does."""
     if isinstance(model, FunctionModel):
         return model.stream_function is not None
+    if isinstance(model, ModelOfFile):
+        return False  # whose answers have no pieces
     if isinstance(model, FallbackModel):
         return all(map(can_stream, model.models))
     if isinstance(model, WrapperModel):

@@ -26,7 +26,7 @@ Outcome = Literal["success", "denied", "failed", "retried", "error", "stopped"]
 Streams = Literal["nothing", "entry", "everything"]
 """Whose answers are reported piece by piece: nobody's, those of the entry's own worker, or all."""
 
-UNPAID = ("function:", "test:", "python:", "replay:")
+UNPAID = ("function:", "test:", "python:", "replay:", "script:")
 """How the models name themselves that run in this process, and that nobody is paid for."""
 
 
