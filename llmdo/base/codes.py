@@ -30,6 +30,7 @@ CODES: Mapping[str, tuple[str, Severity]] = {
     "LDO112": ("compiled-module", "warning"),
     "LDO113": ("missing-root", "warning"),
     "LDO114": ("refused-extension", "error"),
+    "LDO115": ("unread-team", "warning"),
     "LDO150": ("foreign-guess", "warning"),
     "LDO151": ("foreign-key", "warning"),
     "LDO152": ("foreign-no-agent", "note"),

@@ -344,3 +344,13 @@ def missing_root(project: Project) -> Iterator[Diagnostic]:
         root = "../site"
     """
     yield from _reported(project, "LDO113")
+
+
+@reports("LDO115", "warning")
+def unread_team(project: Project) -> Iterator[Diagnostic]:
+    """A team in one file lies beside the manifest of its folder, so nothing of it is read.
+
+    A folder has one manifest: `llmdo.toml`, else `team.yaml`, else `team.md`. Remove the file that nobody needs any
+    more, or move one to another folder: two teams need a folder each.
+    """
+    yield from _reported(project, "LDO115")

@@ -2,37 +2,44 @@
 
 from __future__ import annotations
 
-import ast
-import json
 import os
 import re
 import sys
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from llmdo.base.diagnostic import LlmdoError, did_you_mean, near_or_all
+from llmdo.base.nearest import TEAM_FILES
 from llmdo.base.request_fields import argument, option
-from llmdo.base.source import Source
 from llmdo.graph import offers
 from llmdo.graph.models import KEYS, key_variables, near_provider, problem_of
 from llmdo.graph.toolkit import reachable
 from llmdo.services.basis import Basis
 from llmdo.services.continuing import continuing, entry_of
-from llmdo.services.invalid import InvalidTeamError
+from llmdo.services.implied_entry import with_entry
 from llmdo.services.plan import RunPlan, execute
-from llmdo.services.root import DEBUG, LOCKED, MAX_DEPTH, MODELS, PROJECT, root_folder
+from llmdo.services.root import (
+    DEBUG,
+    LOCKED,
+    MAX_DEPTH,
+    MODELS,
+    PROJECT,
+    TEAM_SUFFIXES,
+    root_folder,
+    team_folder,
+)
 from llmdo.services.soundness import require_sound, resolved_with_lock
 from llmdo.syntax.globs import is_pattern
-from llmdo.syntax.tree import parse
 from llmdo.workspace import personal
 from llmdo.workspace import project as projects
-from llmdo.workspace.root import LOCK, MANIFEST, WORKER_ENDINGS, Folders, manifest_of
+from llmdo.workspace.root import LOCK, WORKER_ENDINGS, Folders, is_workspace, manifest_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from llmdo.base.source import Source
     from llmdo.graph.offers import Offer
     from llmdo.graph.resolved import Graph
     from llmdo.runtime import ModelChoice
@@ -41,52 +48,7 @@ if TYPE_CHECKING:
     from llmdo.services.plan import EndedRun, Host
     from llmdo.services.relocking import StaleLock
     from llmdo.services.root import Tell
-    from llmdo.workspace.project import Project
     from llmdo.workspace.trust import Consent
-
-
-def with_entry(project: Project, root: Path, manifest: Source, name: str) -> Project:
-    """`project`, which is sound and whose `manifest` only lists its files, with the entry of that name.
-
-    Raises:
-        InvalidTeamError: There is no such entry, or more than one.
-    """
-    start = _start_of(project, name)
-    if start is None:
-        return project
-    calls = ", ".join(json.dumps(worker) for worker in project.graph.workers)
-    called = f"calls = [{calls}]\n" if calls and not start.startswith("worker") else ""
-    text = f"{manifest.text}\n[entries.{json.dumps(name)}]\n{start}{called}"
-    return projects.read(root, Source(manifest.path, text))
-
-
-def _start_of(project: Project, name: str) -> str | None:
-    """The manifest's value for starting the entry `name`; None if a worker declares it itself.
-
-    Raises:
-        InvalidTeamError: Nothing has that name, or several things have.
-    """
-    graph = project.graph
-    starts = [f'worker = "{name}"\n'] if name in graph.workers else []
-    for path, module in project.workspace.modules.items():
-        if path in project.workspace.toolset_modules:
-            tree = parse(module.source.text)
-            if any(_is_function(node, name) for node in tree.body):
-                starts.append(f'function = "{path}:{name}"\n')
-    tools = [toolset.name for toolset in graph.toolsets.values() if name in toolset.tools]
-    starts += [f'tool = "{toolset}.{name}"\n' for toolset in tools]
-    if not starts:
-        known = {*graph.workers, *(tool for toolset in graph.toolsets.values() for tool in toolset.tools)}
-        raise InvalidTeamError(f"there is no entry `{name}`", hint=near_or_all(name, known, "worker or tool"))
-    if len(starts) > 1:
-        meanings = " and ".join(start.strip().replace(" = ", " ").replace('"', "`") for start in starts)
-        raise InvalidTeamError(f"the entry `{name}` could be {meanings}", hint="rename one of them")
-    return None if name in graph.entries else starts[0]
-
-
-def _is_function(node: ast.stmt, name: str) -> bool:
-    """Whether a statement is an async function of that name; a decorated one is a tool or something else."""
-    return isinstance(node, ast.AsyncFunctionDef) and node.name == name and not node.decorator_list
 
 
 _WITH_KEYS = frozenset({*KEYS, "openai-chat", "openai-responses"})
@@ -140,7 +102,7 @@ class EntryRequest:
 
     words: tuple[str, ...] = field(
         default=(),
-        metadata=argument("[NAME | FILE... [INPUT]]", "An entry; or worker and Python files."),
+        metadata=argument("[NAME | FILE... [INPUT]]", "An entry; or team.yaml; or worker and Python files."),
     )
     """The entry's name; or files, then perhaps the input."""
     entry: str | None = field(
@@ -249,7 +211,7 @@ def run(request: RunRequest, host: Host) -> EndedRun:
     if request.continues is not None and start.entry is None:
         start = replace(start, otherwise=entry_of(root_folder(start.project), request.continues))
     prepared = prepare(start, host.tell, host.consent, partial(_require_all, request))
-    keeps = (prepared.root / MANIFEST).is_file() and not request.no_journal
+    keeps = is_workspace(prepared.root) and not request.no_journal
     paths, attached = _files(request, prepared.folders.root)
     plan = prepared.plan(
         models=chosen_models(prepared.graph, request.models, environ),
@@ -313,13 +275,13 @@ def prepare(
         LlmdoError: There is no such entry, or it is not clear which is meant.
     """
     personal.read(request.environ)  # first: what it might forbid must not begin
-    root, manifest, words = _opened(request)
+    root, manifest, words, of_files = _opened(request)
     project = projects.read(root, manifest)
     locked = request.locked and project.workspace.has_lock
     require_sound(project, tell, locked=locked)
     if manifest and (named := _wanted(project.graph, request)):
         project, request = with_entry(project, root, manifest, named), replace(request, entry=named)
-    name, text = _entry(project.graph, words, request, of_files=manifest is not None)
+    name, text = _entry(project.graph, words, request, of_files=of_files)
     prepared = PreparedRun(
         root=root, graph=project.graph, prompts=project.prompts, entry=name, input=text, locked=locked
     )
@@ -328,14 +290,30 @@ def prepare(
     return replace(prepared, graph=graph, stale=stale)
 
 
-def _opened(request: EntryRequest) -> tuple[Path, Source | None, tuple[str, ...]]:
-    """The root of the run, the manifest of files alone, and the words that are not files."""
+class _OpenedRun(NamedTuple):
+    """The words of a run, of which the first may be files."""
+
+    root: Path
+    manifest: Source | None
+    """Of files alone."""
+    words: tuple[str, ...]
+    """Those that are not files."""
+    of_files: bool
+    """Whether files were named, so that the first of the other words need not name an entry."""
+
+
+def _opened(request: EntryRequest) -> _OpenedRun:
     words = request.words
+    if words and (words[0].endswith(TEAM_SUFFIXES) and not words[0].endswith(FILES)):
+        if Path(words[0]).is_file():
+            return _OpenedRun(team_folder(Path(words[0])), None, words[1:], of_files=True)
+        if Path(words[0]).name in TEAM_FILES:
+            raise _no_file(words[0])
     files = [word for word in words if word.endswith(FILES) and Path(word).is_file()]
     if words and words[0].endswith(FILES) and words[0] not in files:
         raise _no_file(words[0])
     if not files or words[0] not in files:
-        return root_folder(request.project), None, words
+        return _OpenedRun(root_folder(request.project), None, words, of_files=False)
     if not request.of_files:
         raise LlmdoError("`--locked` needs a workspace", hint=f"a run of files alone has no `{LOCK}`")
     cwd = Path.cwd()
@@ -350,13 +328,13 @@ def _opened(request: EntryRequest) -> tuple[Path, Source | None, tuple[str, ...]
     rest = tuple(word for word in words if word not in files)
     if misspelt := next((word for word in rest if word.endswith(FILES) and not re.search(r"\s", word)), None):
         raise _no_file(misspelt)
-    return cwd, manifest_of(paths), rest
+    return _OpenedRun(cwd, manifest_of(paths), rest, of_files=True)
 
 
 def _no_file(name: str) -> LlmdoError:
     folder = Path(name).parent
     others = [str(folder / path.name) for path in folder.iterdir()] if folder.is_dir() else []
-    known = [other for other in others if other.endswith(FILES)]
+    known = [other for other in others if other.endswith((*FILES, *TEAM_FILES))]
     return LlmdoError(f"there is no file `{name}`", hint=did_you_mean(name, known))
 
 

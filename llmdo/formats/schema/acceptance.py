@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     )
     """A part of our schemas, with the keywords that are in them."""
 
-Format = Literal["manifest", "worker", "lock", "policy", "eval"]
+Format = Literal["manifest", "worker", "team", "lock", "policy", "eval"]
 
 Judge = Callable[[object], bool]
 
