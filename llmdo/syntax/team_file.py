@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 from typing import TYPE_CHECKING
 
 from llmdo.base.checking import MAX_OF_A_KIND
@@ -94,7 +95,7 @@ def _with_prompts(text: WorkerText) -> Document:
     }
     data = {**document.data, "agents": {**agents, **prompts}} if agents else document.data
     places = {("agents", name, "prompt"): (each.heading, each.text) for name, each in sections.items()}
-    return Document(source, data, lambda: {**document.index(), **places}, tuple(problems))
+    return Document(source, data, cache(lambda: {**document.index(), **places}), tuple(problems))
 
 
 def _no_agent(document: Document, section: _Section) -> Diagnostic:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import TYPE_CHECKING
 
 from llmdo.base.diagnostic import finding
@@ -54,7 +55,7 @@ def read(source: Source) -> ReadManifest:
     agents = _started(table(judged.data, AGENTS), judged.data)
     manifest = _manifest(judged.data)
     return ReadManifest(
-        document=replace(document, data=manifest, index=lambda: _moved(judged.document)),
+        document=replace(document, data=manifest, index=cache(lambda: _moved(judged.document))),
         manifest=manifest,
         problems=(*problems, *_empty(judged.document, agents)),
         lacks=frozenset(_lacking(document, judged.data)) if problems else frozenset(),
