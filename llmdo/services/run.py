@@ -304,11 +304,10 @@ class _OpenedRun(NamedTuple):
 
 def _opened(request: EntryRequest) -> _OpenedRun:
     words = request.words
-    if words and (words[0].endswith(TEAM_SUFFIXES) and not words[0].endswith(FILES)):
-        if Path(words[0]).is_file():
-            return _OpenedRun(team_folder(Path(words[0])), None, words[1:], of_files=True)
-        if Path(words[0]).name in TEAM_FILES:
+    if words and _names_team(words[0], request):
+        if not Path(words[0]).is_file():
             raise _no_file(words[0])
+        return _OpenedRun(team_folder(Path(words[0])), None, words[1:], of_files=True)
     files = [word for word in words if word.endswith(FILES) and Path(word).is_file()]
     if words and words[0].endswith(FILES) and words[0] not in files:
         raise _no_file(words[0])
@@ -329,6 +328,13 @@ def _opened(request: EntryRequest) -> _OpenedRun:
     if misspelt := next((word for word in rest if word.endswith(FILES) and not re.search(r"\s", word)), None):
         raise _no_file(misspelt)
     return _OpenedRun(cwd, manifest_of(paths), rest, of_files=True)
+
+
+def _names_team(word: str, request: EntryRequest) -> bool:
+    """Whether the first word is a team in one file, or meant as one: no entry has such a name."""
+    if word.endswith(FILES) or not word.endswith(TEAM_SUFFIXES):
+        return False
+    return Path(word).name in TEAM_FILES or not (request.entry or request.otherwise or re.search(r"\s", word))
 
 
 def _no_file(name: str) -> LlmdoError:

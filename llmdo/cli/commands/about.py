@@ -14,7 +14,7 @@ from llmdo.services.root import PROJECT
 if TYPE_CHECKING:
     import typer
 
-FILES = Literal["manifest", "worker", "lock", "policy", "eval"]
+FILES = Literal["manifest", "worker", "team", "lock", "policy", "eval"]
 
 
 def explain(
@@ -39,7 +39,9 @@ def explain(
     return FINE
 
 
-def schema(name: Annotated[FILES, argument("manifest|worker|lock|policy|eval", "The file format.")]) -> int:
+def schema(
+    name: Annotated[FILES, argument("manifest|worker|team|lock|policy|eval", "The file format.")],
+) -> int:
     """Print the JSON Schema of a file format."""
     from llmdo.base import resources
 
