@@ -72,9 +72,10 @@ _OF_PROJECTS = frozenset(
 
 def located(words: Sequence[str]) -> list[str]:
     """The words of a command, in which a file of a team that follows its name is the project."""
-    command, *rest = (*words, "") if len(words) < 2 else words
-    is_file = rest[0].endswith((".yaml", ".yml", ".md")) and os.path.isfile(rest[0])  # noqa: PTH113
-    return [command, "--project", *rest] if is_file and command in _OF_PROJECTS else list(words)
+    names_file = len(words) > 1 and words[1].endswith((".yaml", ".yml", ".md"))
+    if not (names_file and words[0] in _OF_PROJECTS and os.path.isfile(words[1])):  # noqa: PTH113
+        return list(words)
+    return [words[0], "--project", *words[1:]]
 
 
 def _dispatch(words: Sequence[str]) -> int:
@@ -90,17 +91,19 @@ def _dispatch(words: Sequence[str]) -> int:
 
         print("\n".join(complete(words[1:], Path.cwd())))
         return 0
-    if not words or words[-1] in ("-h", "--help"):
-        from llmdo.cli import helping
+    if not words or words[0] == "help" or words[-1] in ("-h", "--help"):
+        from llmdo.cli import former, helping
 
+        words = former.current(helping.asked(words))
         if help_text := helping.text(words, os.environ):
             sys.stdout.write(help_text)
             return 0
     if (code := _answered_quickly(words)) is not None:
         return code
+    from llmdo.cli import former
     from llmdo.cli.app import run
 
-    return run(words)
+    return run(former.current(words))
 
 
 def _answered_quickly(words: Sequence[str]) -> int | None:
