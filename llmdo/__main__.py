@@ -42,7 +42,7 @@ def main() -> int:
 
     0 fine, 1 findings or a failed run, 2 could not go on, 130 interrupted.
     """
-    words = sys.argv[1:]
+    words = located(sys.argv[1:])
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")
@@ -62,6 +62,20 @@ def main() -> int:
             raise
         say_error(error)
         return error.exit_code
+
+
+_OF_PROJECTS = frozenset(
+    {"batch", "chat", "check", "diff", "graph", "lock", "page", "reach", "suggest", "trust", "why"}
+)
+"""The commands in which a team in one file may stand first, for `--project` and its folder."""
+
+
+def located(words: Sequence[str]) -> list[str]:
+    """The words of a command, in which a file of a team that follows its name is the project."""
+    names_file = len(words) > 1 and words[1].endswith((".yaml", ".yml", ".md"))
+    if not (names_file and words[0] in _OF_PROJECTS and os.path.isfile(words[1])):  # noqa: PTH113
+        return list(words)
+    return [words[0], "--project", *words[1:]]
 
 
 def _dispatch(words: Sequence[str]) -> int:

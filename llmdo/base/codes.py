@@ -31,6 +31,7 @@ CODES: Mapping[str, tuple[str, Severity]] = {
     "LDO113": ("missing-root", "warning"),
     "LDO114": ("refused-extension", "error"),
     "LDO115": ("empty-prompt", "warning"),
+    "LDO116": ("unread-team", "warning"),
     "LDO150": ("foreign-guess", "warning"),
     "LDO151": ("foreign-key", "warning"),
     "LDO152": ("foreign-no-agent", "note"),

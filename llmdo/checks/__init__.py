@@ -14,9 +14,11 @@ from typing import TYPE_CHECKING, Any
 from llmdo.base.checking import checks_among, few
 from llmdo.base.codes import CODES
 from llmdo.base.diagnostic import LlmdoError
+from llmdo.base.nearest import MANIFEST
 from llmdo.base.values import replace
 from llmdo.checks import adopted
 from llmdo.checks.acceptance import is_about_unread, reported, without_accepted
+from llmdo.checks.in_yaml import in_yaml
 from llmdo.extensions.registry import part
 from llmdo.extensions.running import ExtensionCode
 from llmdo.reach import Analysis
@@ -51,6 +53,8 @@ def check(project: Project, *, locked: bool = False) -> tuple[Diagnostic, ...]:
     findings = {finding for check in every for finding in few(without_accepted(known, check(known)))}
     if known.workspace.adoption:
         findings = {*adopted.of_ours(known, findings), *without_accepted(known, adopted.of_formats(known))}
+    if (manifest := known.workspace.document.source.path) != MANIFEST:
+        findings = {in_yaml(finding, manifest) for finding in findings}
     if not locked:
         findings = {relaxed(finding) for finding in findings}
     left = without_explained(findings)

@@ -101,7 +101,7 @@ def _own_files(workspace: Workspace) -> Iterator[Source]:
     """The manifest and the worker files."""
     yield workspace.document.source
     for worker in workspace.workers:
-        if worker.python is None and worker.agent is None:
+        if worker.has_own_file:
             yield worker.document.source
 
 
@@ -119,7 +119,10 @@ def _own_texts(workspace: Workspace) -> Iterator[tuple[Location, str, str]]:
                 yield from _escaped(at, subject, text)
             else:
                 yield at.location, subject, text
-        if worker.instructions and _hidden(worker.instructions):
+        if worker.is_inline:
+            at = Place(worker.document, ("prompt",))
+            yield from _escaped(at, f"the prompt of `{name}`", worker.instructions or "")
+        elif worker.instructions and _hidden(worker.instructions):
             yield Place(worker.document, ("name",)).location, f"the prompt of `{name}`", worker.instructions
 
 

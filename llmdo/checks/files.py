@@ -377,3 +377,13 @@ def empty_prompt(project: Project) -> Iterator[Diagnostic]:
             f"the worker `{file.name}` has no prompt",
             hint=f"say {where} what its task is, and what it must not do",
         )
+
+
+@reports("LDO116", "warning")
+def unread_team(project: Project) -> Iterator[Diagnostic]:
+    """A team in one file lies beside the manifest of its folder, so nothing of it is read.
+
+    A folder has one manifest: `llmdo.toml`, else `team.yaml`, else `team.md`. Remove the file that nobody needs any
+    more, or move one to another folder: two teams need a folder each.
+    """
+    yield from _reported(project, "LDO116")

@@ -142,7 +142,8 @@ def _remember(outcome: CheckOutcome, question: cache.CheckQuestion, answer: cach
     if not cache.is_off(os.environ):
         code = [module.__file__ for name, module in sys.modules.items() if name.partition(".")[0] in _OURS]
         schemas = [
-            str(resources.folder("schemas") / f"{form}.json") for form in ("manifest", "worker", "lock")
+            str(resources.folder("schemas") / f"{form}.json")
+            for form in ("manifest", "worker", "team", "lock")
         ]
         top = os.path.abspath(outcome.root)  # noqa: PTH100  # as `quick` has it: no link is resolved
         files = [*filter(None, code), *schemas]

@@ -11,7 +11,7 @@ import tomllib
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from llmdo.base.codes import CODES
-from llmdo.base.nearest import MANIFEST, nearest
+from llmdo.base.nearest import nearest_workspace
 from llmdo.cli import former
 from llmdo.cli.tables import ARGUMENTS, COMMANDS, FEATURES
 from llmdo.extensions.registry import folders
@@ -214,7 +214,7 @@ class _Worker(NamedTuple):
 
 def _root(start: Path) -> Path:
     """The workspace around `start`; `start` itself if there is none."""
-    root = nearest(str(start), MANIFEST)
+    root = nearest_workspace(str(start))
     return start.joinpath(root) if root else start
 
 

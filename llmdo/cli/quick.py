@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from llmdo.base import cache
-from llmdo.base.nearest import MANIFEST, nearest
+from llmdo.base.nearest import manifest_in, nearest_workspace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -109,8 +109,8 @@ def _root(project: str | bool | None) -> str | None:
     """The folder that `console.root_folder` finds; None if that would report something."""
     try:
         if not project:
-            return nearest(os.getcwd(), MANIFEST)  # noqa: PTH109
+            return nearest_workspace(os.getcwd())  # noqa: PTH109
         folder = os.path.abspath(str(project))  # noqa: PTH100
     except (OSError, ValueError):
         return None
-    return folder if os.path.isfile(f"{folder}/{MANIFEST}") else None  # noqa: PTH113
+    return None if manifest_in(folder) is None else folder

@@ -380,7 +380,7 @@ COMMANDS: Mapping[str, Mapping[str, tuple[str, ...] | None]] = {
 """Every command with its long options but `--help`, and what each may be; None where it takes no value."""
 
 ARGUMENTS: Mapping[str, tuple[tuple[str, ...], ...]] = {
-    "schema": (("manifest", "worker", "lock", "policy", "eval", "script"),),
+    "schema": (("manifest", "worker", "team", "lock", "policy", "eval", "script"),),
     "completion": (("bash", "zsh", "fish"),),
     "add rule": ((), ("allowed", "needs_approval", "blocked")),
 }

@@ -21,6 +21,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from llmdo.base.diagnostic import LlmdoError, did_you_mean
+from llmdo.base.nearest import TEAM_FILES, is_team_file
 from llmdo.base.values import dataclass, field, replace
 from llmdo.extensions.spec import AUTO
 from llmdo.foreign import unsupported
@@ -43,6 +44,10 @@ if TYPE_CHECKING:
     from llmdo.graph.resolved import Graph
 
 
+OWN = tuple(f"**/{name}" for name in TEAM_FILES)
+"""Globs of teams of llmdo in one file."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Foreign:
     """One reading of a foreign project."""
@@ -57,6 +62,8 @@ class Foreign:
     analysis: Analysis = field(compare=False)
     choice: Analysis = field(compare=False)
     """The same of all that models choose: of what their clients run by themselves, only the words that it brings."""
+    own: tuple[str, ...] = ()
+    """The files that may be teams of llmdo, if every format was looked for; nothing of them is in `team`."""
     is_public: bool = False
     """Whether its licence shows that anybody may read it; asked only where agents work in a checkout."""
 
@@ -84,6 +91,7 @@ def read(
         LlmdoError: there is no such format, folder or revision, or nothing of the format is in it.
     """
     known = formats(extensions)
+    own: tuple[str, ...] = ()
     if form not in (*known, AUTO):
         raise LlmdoError(f"there is no format `{form}`", hint=did_you_mean(form, known) or _names(known))
     if path.is_file():
@@ -96,6 +104,8 @@ def read(
             tree = plugin.over(tree, [*known.values()] if form == AUTO else [known[form]])
         teams = claimed(_teams(tree, known)) if form == AUTO else [team_of(known[form], tree)]
         team = together(teams)
+        own = tree.find(OWN)[0] if form == AUTO and revision is None else ()
+        may_be_empty |= any(is_team_file(f"{root}/{name}") for name in own)
         if not team.agents and not team.problems and not may_be_empty:
             raise LlmdoError(f"{_nothing_of(form)} is in `{path}`", hint=_instead(form, tree, known))
         if form == AUTO:
@@ -105,7 +115,7 @@ def read(
         raise LlmdoError(f"there is no folder or file `{path}`")
     if not team.agents and not team.problems and not may_be_empty:
         raise LlmdoError(f"{_nothing_of(form)} is in `{path}`", hint=_names(known))
-    return foreign_of(root, team, tuple(teams), revision)
+    return replace(foreign_of(root, team, tuple(teams), revision), own=own)
 
 
 def named_alike(now: Foreign, then: Foreign) -> tuple[Foreign, Foreign]:
@@ -181,7 +191,9 @@ def _nothing_of(form: str) -> str:
 def _teams(tree: Tree, known: Formats) -> list[Team]:
     """The team of each format with files in the tree; other readers are not even imported."""
     # One walk for all of them.
-    tree.find([*unsupported.walked(known), *(pattern for form in known.values() for pattern in form.files)])
+    tree.find(
+        [*unsupported.walked(known), *OWN, *(pattern for form in known.values() for pattern in form.files)]
+    )
     return [team_or_problem(form, tree) for form in known.values() if any(tree.find(form.files))]
 
 

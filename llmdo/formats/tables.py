@@ -17,7 +17,7 @@ from llmdo.formats.fields import STRICT, Doc
 from llmdo.graph.keys import written_fields
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from llmdo.graph.keys import FileKind, Key
 
@@ -42,7 +42,16 @@ def table(
 
     `known` are the types, beyond those of `formats.fields`, that the keys may name.
     """
-    annotations = dict(_annotations(cls, kind, {**_FORMS, **known})) | dict(others or {})
+    return _strict(name, dict(_annotations(cls, kind, {**_FORMS, **known})) | dict(others or {}))
+
+
+def derived(name: str, tables: Iterable[type], without: Iterable[str], others: Mapping[str, object]) -> type:
+    """The type of a table with the keys of `tables`, but for those in `without`, and `others` by their keys."""
+    left = {key: form for each in tables for key, form in each.__annotations__.items() if key not in without}
+    return _strict(name, {**left, **others})
+
+
+def _strict(name: str, annotations: Mapping[str, object]) -> type:
     table_type = new_class(
         name,
         (TypedDict,),

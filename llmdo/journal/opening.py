@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, cast
 
 from llmdo.base.diagnostic import LlmdoError, excerpt, joined
+from llmdo.base.nearest import nearest_workspace
 from llmdo.extensions.registry import features
 from llmdo.journal import SUFFIX, FileBatches, Runs, read_journal
 from llmdo.journal.secrets import Known
@@ -130,8 +131,8 @@ def address_of(root: Path, environ: Mapping[str, str]) -> str | None:
 
 def address_here(folder: Path, environ: Mapping[str, str]) -> str | None:
     """The address for the workspace around `folder`, or for no workspace."""
-    above = next((each for each in (folder, *folder.parents) if (each / MANIFEST).is_file()), folder)
-    return address_of(above, environ)
+    above = nearest_workspace(str(folder))
+    return address_of(Path(above) if above else folder, environ)
 
 
 def _variable_of(root: Path) -> str | None:

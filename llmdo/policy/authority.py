@@ -6,6 +6,7 @@ rules add up without surprise. Nothing here reads a file, and both `reach` and t
 
 from __future__ import annotations
 
+from llmdo.base.nearest import TEAM_FILES
 from llmdo.base.values import dataclass, field
 from llmdo.policy.vocabulary import (
     FACTS,
@@ -187,8 +188,11 @@ class Rule:
     @property
     def place(self) -> str:
         """The source of the rule; for a policy that the manifest extends, with the line."""
-        if self.at is None or self.origin == MANIFEST:
+        if self.at is None:
             return self.origin
+        if self.origin == MANIFEST:
+            stated = self.at.document.source.path
+            return stated if stated in TEAM_FILES else self.origin
         at = self.at.location
         return f"{at.path}:{at.span.line}" if at.path == self.origin and at.span else self.origin
 

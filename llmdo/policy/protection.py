@@ -129,7 +129,8 @@ CHANGES = frozenset({"fs.write", "fs.delete"})
 """The capabilities of tools by which a file may come to be, change or vanish."""
 
 PROTECTED_FILES = (
-    "llmdo.toml", "llmdo.lock", ".llmdo", "*.worker", "*.worker.md", ".git", ".gitattributes", ".gitmodules",
+    "llmdo.toml", "llmdo.lock", ".llmdo", "team.yaml", "team.md", "*.worker", "*.worker.md", ".git",
+    ".gitattributes", ".gitmodules",
     ".husky", ".pre-commit-config.yaml", ".pre-commit-config.yml", ".hg", ".github", ".gitlab-ci.yml", ".circleci",
     ".buildkite", ".drone.yml", ".forgejo", ".gitea", ".travis.yml", ".woodpecker", ".woodpecker.yml",
     ".woodpecker.yaml", "azure-pipelines.yml", "bitbucket-pipelines.yml", "jenkinsfile", "buildspec.yml",

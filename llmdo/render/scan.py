@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from functools import partial
 from itertools import groupby
 from typing import TYPE_CHECKING, Literal
 
+from llmdo.base.codes import SEVERITIES
 from llmdo.base.colour import PAPER
 from llmdo.base.diagnostic import shown
 from llmdo.base.jsonable import document
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
     from llmdo.reach.flows import FlowRow
     from llmdo.render.foreign import Alike
     from llmdo.services.foreign import ScanOutcome
+    from llmdo.services.own_teams import OwnTeam
 
 Form = Literal["text", "markdown", "json"]
 
@@ -42,7 +45,12 @@ def rendered(outcome: ScanOutcome, form: Form, screen: Screen = PAPER) -> str:
         return _json(outcome)
     from llmdo.render.page import page
 
-    return page(outcome.project, outcome.summary, _groups(outcome.project))
+    teams = "".join(f"* {line}\n" for team in outcome.own for line in [_own(team)])
+    teams = f"## Teams of llmdo\n\n{teams}" if teams else ""
+    if teams and not outcome.project.team.agents:
+        return teams
+    read = page(outcome.project, outcome.summary, _groups(outcome.project))
+    return f"{read}\n{teams}" if teams else read
 
 
 def _groups(project: Foreign) -> list[Alike]:
@@ -55,6 +63,10 @@ def _text(outcome: ScanOutcome, screen: Screen) -> Iterator[str]:
     from llmdo.render import page
 
     project, summary = outcome.project, outcome.summary
+    for team in outcome.own:
+        yield from _folded(_own(team), screen, "")
+    if outcome.own and not project.team.agents:
+        return
     for sentence in summary.headline:
         yield from (screen.paint("strong", line) for line in _folded(sentence, screen, ""))
     yield screen.paint("dim", shown(not_enforced(project.team.format)))
@@ -82,6 +94,21 @@ def _text(outcome: ScanOutcome, screen: Screen) -> Iterator[str]:
         yield from _title("added by default", screen)
         for each in summary.defaults:
             yield from _folded(page.by_default(each), screen, "  ")
+
+
+def _own(team: OwnTeam) -> str:
+    """A team of llmdo, the gravest that it can do, and the number of findings about it, in one sentence."""
+    agents = "1 agent" if team.agents == 1 else f"{team.agents:,} agents"
+    words = [f"`{team.path}`: the team `{team.name}` of llmdo with {agents}, enforced by `llmdo run`"]
+    if reach := team.gravest:
+        question = "without a question" if reach.decision == "allowed" else "after a question"
+        words.append(f"the gravest that it can do is `{reach.capability}`, {question}, by `{reach.way}`")
+    numbers = Counter(finding.severity for finding in team.findings)
+    listed = ", ".join(
+        f"{numbers[each]} {each}{'s' * (numbers[each] > 1)}" for each in SEVERITIES if numbers[each]
+    )
+    words.append(f"`llmdo check {team.path}` has {listed or 'no findings'}")
+    return "; ".join(words)
 
 
 def _by_events(project: Foreign, screen: Screen) -> Iterator[str]:
@@ -202,7 +229,7 @@ def _json(outcome: ScanOutcome) -> str:
         for event in agent.events
     ]
     shapes: Shapes = {**reach.SHAPES, Cause: partial(_cause_data, flows=outcome.flows)}
-    more = {"formats": formats, "started": started, "by_clients": run}
+    more = {"teams": outcome.own, "formats": formats, "started": started, "by_clients": run}
     return document("llmdo.scan/1", head, more, outcome.summary, shapes=shapes)
 
 

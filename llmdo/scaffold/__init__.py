@@ -1,6 +1,7 @@
 """Writing into a workspace on a person's behalf: `init`, `add` and `remove`.
 
 * `adoption`: projects of other tools in a folder -> a manifest that names them
+* `unfolding`: a team in one file -> the workspace of it
 * `template`: a folder of `templates/` -> a new workspace
 * `edit`: one change of `llmdo.toml` and the worker files, refused if a name would dangle
 * `servers`: MCP servers, from a command line or from the file of a client

@@ -109,6 +109,15 @@ def yaml(value: object) -> str:
     return "".join(sign if sign.isprintable() else f"\\U{ord(sign):08x}" for sign in plain)
 
 
+_PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
+_NO_TEXT = frozenset({"null", "true", "false"})
+
+
+def yaml_word(text: str) -> str:
+    """A text in YAML, without quotes where it is a mere name."""
+    return text if _PLAIN.fullmatch(text) and text.lower() not in _NO_TEXT else yaml(text)
+
+
 def toml(value: object) -> str:
     """A value in TOML, with tables inline."""
     if isinstance(value, Mapping):
@@ -116,7 +125,7 @@ def toml(value: object) -> str:
         return f"{{ {pairs} }}" if pairs else "{}"
     if isinstance(value, list):
         return f"[{', '.join(map(toml, value))}]"
-    if isinstance(value, bool | int):
+    if isinstance(value, bool | int | float):
         return json.dumps(value)
     return toml_text(str(value))
 

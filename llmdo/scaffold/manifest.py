@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from llmdo.base.diagnostic import LlmdoError
+from llmdo.base.nearest import manifest_in
 from llmdo.base.source import Source
 from llmdo.formats.schema import judge
 from llmdo.scaffold import files
@@ -43,6 +44,9 @@ class Manifest:
         if reason := files.obstacle(root, MANIFEST):
             raise refusal(f"`{MANIFEST}` {reason}")
         content = files.read(root, MANIFEST)
+        if content is None and (team := manifest_in(str(root))):
+            hint = f"edit it by hand, or make a workspace of it: `llmdo init --from {team}`"
+            raise refusal(f"`{team}` is the manifest here, and llmdo does not edit it", hint=hint)
         if content is None:
             raise refusal(f"`{MANIFEST}` does not exist", hint="`llmdo init` starts a workspace")
         mark = codecs.BOM_UTF8 if content.startswith(codecs.BOM_UTF8) else b""

@@ -11,7 +11,7 @@ from llmdo.base.diagnostic import LlmdoError, did_you_mean
 from llmdo.scaffold import files
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
     from pathlib import Path
 
 _LINES = {".gitattributes": "llmdo.lock text eol=lf", ".gitignore": ".llmdo/"}
@@ -36,9 +36,11 @@ def init(directory: Path, template: str, *, force: bool) -> tuple[str, ...]:
         LlmdoError: there is no such template, something is in the way (then nothing was written), or the
             file system refuses.
     """
-    if directory.exists() and not directory.is_dir():
-        raise LlmdoError(f"`{directory}` is not a folder", exit_code=1)
-    contents = _contents(directory, template)
+    return write_new(directory, _contents(directory, template), force=force)
+
+
+def write_new(directory: Path, contents: Mapping[str, bytes], *, force: bool) -> tuple[str, ...]:
+    """Writes the files of a new workspace, as `init` does."""
     blocked = {path: reason for path in contents if (reason := files.obstacle(directory, path))}
     current = {path: files.read(directory, path) for path in contents if path not in blocked}
     missing = {path: content for path, content in contents.items() if current.get(path) != content}
@@ -79,8 +81,19 @@ def _contents(directory: Path, template: str) -> dict[str, bytes]:
     name = workspace_name(directory)
     contents = {path: text.replace("{{name}}", name).encode() for path, text in texts.items()}
     contents |= {path: resources.read("schemas", schema).encode() for path, schema in _SCHEMAS.items()}
-    contents |= {path: _with_line(directory, path, line) for path, line in _LINES.items()}
-    return dict(sorted(contents.items()))
+    return with_lines(directory, contents)
+
+
+def with_lines(directory: Path, contents: Mapping[str, bytes]) -> dict[str, bytes]:
+    """The files with those in which a workspace needs a line, in order of path.
+
+    Raises:
+        LlmdoError: The directory is something else.
+    """
+    if directory.exists() and not directory.is_dir():
+        raise LlmdoError(f"`{directory}` is not a folder", exit_code=1)
+    lines = {path: _with_line(directory, path, line) for path, line in _LINES.items()}
+    return dict(sorted({**contents, **lines}.items()))
 
 
 def _with_line(directory: Path, path: str, line: str) -> bytes:

@@ -12,7 +12,7 @@ from llmdo.services.root import root_folder
 from llmdo.syntax import unchanged
 from llmdo.workspace import project as projects
 from llmdo.workspace import stale
-from llmdo.workspace.root import LOCK, MANIFEST
+from llmdo.workspace.root import LOCK
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -93,7 +93,7 @@ def meanings(outcome: CheckOutcome) -> Meanings:
     for file in read.workspace.workers:
         source, worker = file.document.source, read.graph.workers[file.name]
         text, path = source.text, source.path
-        head = None if file.python or file.agent else unchanged.head_of(text, is_plain=source.is_plain)
+        head = unchanged.head_of(text, is_plain=source.is_plain) if file.has_own_file else None
         if head is None or worker.path != path or worker.description == "":
             continue
         if not text[len(head) :].strip():  # a finding, which the first word of a prompt ends
@@ -135,7 +135,7 @@ def check(request: CheckRequest, memory: Memory | None = None) -> CheckOutcome:
     return CheckOutcome(
         root=root,
         findings=findings,
-        files=(MANIFEST, *(worker.document.source.path for worker in read.workspace.workers), LOCK),
+        files=(*dict.fromkeys(document.source.path for document in read.workspace.documents), LOCK),
         fingerprint=fingerprint,
         read=read,
         asks_packages=read.workspace.asks_packages or "extensions" in read.workspace.table("workspace"),

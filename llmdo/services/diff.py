@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from llmdo import checks
 from llmdo.base.diagnostic import LlmdoError, shown
 from llmdo.base.missing import missing_file
+from llmdo.base.nearest import TEAM_FILES
 from llmdo.base.request_fields import argument, option
 from llmdo.base.values import also_in_json, in_json, unenforced
 from llmdo.diff import diff as difference_of
@@ -245,7 +246,7 @@ def foreign_outcome(then: Foreign, now: Foreign, request: DiffRequest, tell: Tel
 
 
 _READ = (".toml", ".worker", ".py", ".lock")
-_NAMED = (".gitignore",)
+_NAMED = (".gitignore", *TEAM_FILES)
 _ELSEWHERE = ("extension", "policy", "model", "python-model")
 """Tables about files outside of the workspace, or of any name: these are not compared."""
 
@@ -273,7 +274,7 @@ def _disagreements(root: Path, at: str, locked: Graph) -> Iterator[str]:
     if sum(size or 0 for size in sizes) > MOST_BYTES:
         yield f"note: at `{at}`, the sources are too large to be compared with `{LOCK}`, so only that is judged"
         return
-    if MANIFEST not in blobs:
+    if blobs.keys().isdisjoint((MANIFEST, *TEAM_FILES)):
         yield f"note: at `{at}`, there is no `{MANIFEST}` beside `{LOCK}`, so only that is judged"
         return
     texts = commits.contents(root, [blob.name for blob in blobs.values()])

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from llmdo import checks
 from llmdo.base.diagnostic import LlmdoError
-from llmdo.base.nearest import nearest
+from llmdo.base.nearest import nearest_workspace
 from llmdo.base.prerequisites import BUBBLEWRAP, GIT
 from llmdo.base.values import dataclass
 from llmdo.checks.acceptance import ACCEPTABLE
@@ -33,7 +33,7 @@ from llmdo.toolsets.programs import Programs
 from llmdo.version import __version__
 from llmdo.workspace import personal
 from llmdo.workspace import project as projects
-from llmdo.workspace.root import MANIFEST, Folders
+from llmdo.workspace.root import Folders
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -91,7 +91,7 @@ def examine_here(project: str | None) -> list[Item]:
     """The items of this machine and the workspace of a command, if there is one."""
     cwd = Path.cwd()
     is_named = project is not None or os.environ.get("LLMDO_PROJECT")
-    if is_named or nearest(str(cwd), MANIFEST):
+    if is_named or nearest_workspace(str(cwd)):
         return list(examine(root_folder(project), os.environ))
     return list(examine(None, os.environ))
 

@@ -31,15 +31,15 @@ from llmdo.runtime.telemetry.events import discard, each
 from llmdo.services import locking
 from llmdo.services.basis import Basis
 from llmdo.services.continuing import continuing
+from llmdo.services.implied_entry import with_entry
 from llmdo.services.invalid import InvalidTeamError
 from llmdo.services.own_policy import policy_for
 from llmdo.services.plan import RunPlan
-from llmdo.services.run import with_entry
 from llmdo.services.soundness import require_sound, resolved
 from llmdo.syntax.globs import is_pattern
 from llmdo.workspace import personal
 from llmdo.workspace import project as projects
-from llmdo.workspace.root import MANIFEST, WORKER_ENDINGS, Folders, find_root, manifest_of
+from llmdo.workspace.root import MANIFEST, WORKER_ENDINGS, Folders, find_root, is_workspace, manifest_of
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping, Sequence
@@ -207,7 +207,7 @@ class TeamEntry:
                     "`continue_from` brings the messages of that run; leave out `message_history`"
                 )
             plan = await asyncio.to_thread(continuing, plan, run, os.environ, keeps=keeps)
-        if keeps and not (self.root / MANIFEST).is_file():
+        if keeps and not is_workspace(self.root):
             raise LlmdoError(
                 "a run of files alone keeps no journal", hint=f"write an `{MANIFEST}`, or leave out `journal`"
             )

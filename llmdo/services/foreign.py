@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING
 from llmdo import foreign
 from llmdo.base.codes import CODES, SEVERITIES
 from llmdo.base.diagnostic import LlmdoError, did_you_mean
+from llmdo.base.nearest import is_team_file
 from llmdo.base.request_fields import argument, option
-from llmdo.base.values import dataclass, field
+from llmdo.base.values import dataclass, field, replace
 from llmdo.extensions.spec import AUTO
 from llmdo.foreign import findings, flows
 from llmdo.foreign.known import formats, table_of
 from llmdo.foreign.summary import summary_of
+from llmdo.foreign.team import together
 from llmdo.services.root import extensions_here
 
 if TYPE_CHECKING:
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
     from llmdo.foreign.lines import Line
     from llmdo.foreign.summary import ProjectSummary
     from llmdo.reach.flows import FlowRow
+    from llmdo.services.own_teams import OwnTeam
     from llmdo.services.root import Tell
 
 
@@ -117,6 +120,8 @@ class ScanOutcome:
     summary: ProjectSummary
     failing: tuple[Diagnostic, ...]
     """The findings by which it fails."""
+    own: tuple[OwnTeam, ...] = ()
+    """The teams of llmdo in it."""
 
     @property
     def flows(self) -> Mapping[str, FlowRow]:
@@ -131,8 +136,11 @@ def scan(request: ScanRequest) -> ScanOutcome:
         LlmdoError: There is nothing of any format, or it should fail on an unknown code or severity.
     """
     require_known(request.fail_on)
-    project = foreign.read(AUTO, Path(request.folder), extensions=extensions_here())
-    return scan_of(project, request.fail_on)
+    folder = Path(request.folder)
+    if is_team_file(request.folder):
+        nothing = foreign.foreign_of(folder.parent.absolute(), together(()), ())
+        return scan_of(replace(nothing, own=(folder.name,)), request.fail_on)
+    return scan_of(foreign.read(AUTO, folder, extensions=extensions_here()), request.fail_on)
 
 
 def require_known(fail_on: tuple[str, ...]) -> None:
@@ -159,11 +167,22 @@ def scan_at(path: Path, revision: str, fail_on: tuple[str, ...]) -> ScanOutcome:
 def scan_of(project: Foreign, fail_on: tuple[str, ...] = ()) -> ScanOutcome:
     """The scan of a project that was read."""
     every = findings.check(project)
+    own = _own_teams(project)
+    judged = (*every, *(finding for team in own for finding in team.findings))
     return ScanOutcome(
         project=project,
         summary=summary_of(project, every),
-        failing=tuple(each for each in every if _fails(each, fail_on)),
+        failing=tuple(each for each in judged if _fails(each, fail_on)),
+        own=own,
     )
+
+
+def _own_teams(project: Foreign) -> tuple[OwnTeam, ...]:
+    if not project.own:
+        return ()
+    from llmdo.services.own_teams import teams_in  # what only few projects need
+
+    return tuple(teams_in(project.root, project.own))
 
 
 def _fails(finding: Diagnostic, fail_on: tuple[str, ...]) -> bool:

@@ -20,7 +20,7 @@ from llmdo.services.lock import OVERWRITTEN_ANYWAY
 from llmdo.workspace import lock
 from llmdo.workspace import project as projects
 from llmdo.workspace.reading import read_lock
-from llmdo.workspace.root import LOCK, MANIFEST
+from llmdo.workspace.root import LOCK, is_workspace
 from llmdo.workspace.trust import is_trusted
 
 if TYPE_CHECKING:
@@ -131,7 +131,7 @@ def after_edit(root: Path, tell: Tell, *, frozen: bool = False) -> None:
     Raises:
         LlmdoError: The lock cannot be written.
     """
-    if not (root / MANIFEST).is_file():
+    if not is_workspace(root):
         return
     project = projects.read(root)
     stale = behind(project, project.graph)

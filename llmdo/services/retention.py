@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Literal
 from llmdo.base.diagnostic import LlmdoError
 from llmdo.base.values import dataclass
 from llmdo.workspace import project as projects
-from llmdo.workspace.root import MANIFEST
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -54,9 +53,11 @@ def kept_days(root: Path) -> dict[Kind, int | None]:
     """
     project = projects.read(root)
     for problem in project.workspace.problems:
-        if problem.severity == "error" and problem.at.path == MANIFEST:
+        if problem.severity == "error" and problem.at.path == (
+            name := project.workspace.document.source.path
+        ):
             raise LlmdoError(
-                f"`{MANIFEST}` has errors, so nobody knows for how long it keeps what is over: {problem.message}",
+                f"`{name}` has errors, so nobody knows for how long it keeps what is over: {problem.message}",
                 hint="`llmdo check` shows where; `--keep` and `--older-than` say how much is kept without it",
             )
     settings = project.graph.settings

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from llmdo.base.diagnostic import LlmdoError
-from llmdo.base.nearest import MANIFEST, nearest
+from llmdo.base.nearest import MANIFEST, TEAM_FILES, is_team_file, manifest_in, nearest
 from llmdo.base.request_fields import argument, option
 from llmdo.base.source import Location
 from llmdo.base.values import dataclass, field, replace
@@ -53,16 +53,40 @@ def root_folder(project: str | None) -> Path:
     Raises:
         LlmdoError: There is none.
     """
-    from llmdo.base.nearest import MANIFEST
-    from llmdo.workspace.root import find_root
+    from llmdo.workspace.root import find_root, is_workspace
 
     chosen = project or os.environ.get("LLMDO_PROJECT")
     if not chosen:
         return find_root(Path.cwd())
     folder = Path(chosen)
-    if not (folder / MANIFEST).is_file():
+    if folder.suffix in TEAM_SUFFIXES and folder.is_file():
+        return team_folder(folder)
+    if not is_workspace(folder):
         raise LlmdoError(f"`{chosen}` has no `{MANIFEST}`", hint="`--project` names the folder that holds it")
     return folder.absolute()
+
+
+TEAM_SUFFIXES = (".yaml", ".yml", ".md")
+
+
+def team_folder(file: Path) -> Path:
+    """The folder of a team in one file, which is its manifest.
+
+    Raises:
+        LlmdoError: It is no such file, or another one is the manifest of its folder.
+    """
+    if file.name not in TEAM_FILES:
+        hint = f"a team in one file is called {' or '.join(f'`{name}`' for name in TEAM_FILES)}"
+        raise LlmdoError(f"`{file}` does not have the name of a team", hint=hint)
+    if not is_team_file(str(file)):
+        hint = (
+            f"the first key of a team is `team: NAME`; `llmdo scan {file.parent}` reads files of other tools"
+        )
+        raise LlmdoError(f"`{file}` is no team of llmdo", hint=hint)
+    if (manifest := manifest_in(str(file.parent))) != file.name:
+        message = f"`{file}` is not read, because `{manifest}` is the manifest of its folder"
+        raise LlmdoError(message, hint="move it to a folder of its own")
+    return file.parent.absolute()
 
 
 ROOT = option(PROJECT["option"].help, "--project", metavar="DIR", last=True, by=root_folder)
@@ -86,11 +110,12 @@ def roots(projects: Sequence[str], cwd: Path, *, everything: bool) -> tuple[Path
     if not everything:
         return tuple(dict.fromkeys(map(root_folder, projects)))
     ignored, _ = discovery.git_ignored(cwd)
-    pattern = f"**/{MANIFEST}"
-    paths = discovery.find(cwd, [pattern], ignored)[pattern].paths
-    if not paths:
+    patterns = [f"**/{name}" for name in (MANIFEST, *TEAM_FILES)]
+    matches = discovery.find(cwd, patterns, ignored)
+    folders = {(cwd / path).parent for pattern in patterns for path in matches[pattern].paths}
+    if not (named := sorted(folder for folder in folders if manifest_in(str(folder)))):
         raise LlmdoError(f"there is no `{MANIFEST}` in or below this folder")
-    return tuple((cwd / path).parent for path in paths)
+    return tuple(named)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

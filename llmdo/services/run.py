@@ -2,38 +2,45 @@
 
 from __future__ import annotations
 
-import ast
-import json
 import os
 import re
 import sys
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from llmdo.base.diagnostic import LlmdoError, did_you_mean, near_or_all, nearest
 from llmdo.base.missing import missing_file
+from llmdo.base.nearest import TEAM_FILES
 from llmdo.base.request_fields import argument, option
-from llmdo.base.source import Source
 from llmdo.graph import offers
 from llmdo.graph.models import near_provider, problem_of
 from llmdo.services.basis import Basis
 from llmdo.services.continuing import continuing, entry_of
-from llmdo.services.invalid import InvalidTeamError
+from llmdo.services.implied_entry import with_entry
 from llmdo.services.plan import RunPlan, execute
 from llmdo.services.requirements import require_attachable, require_input, require_models
-from llmdo.services.root import DEBUG, LOCKED, MAX_DEPTH, MODELS, PROJECT, root_folder
+from llmdo.services.root import (
+    DEBUG,
+    LOCKED,
+    MAX_DEPTH,
+    MODELS,
+    PROJECT,
+    TEAM_SUFFIXES,
+    root_folder,
+    team_folder,
+)
 from llmdo.services.soundness import require_sound, resolved_with_lock
 from llmdo.syntax.globs import is_pattern
-from llmdo.syntax.tree import parse
 from llmdo.workspace import personal
 from llmdo.workspace import project as projects
-from llmdo.workspace.root import LOCK, MANIFEST, WORKER_ENDINGS, Folders, manifest_of
+from llmdo.workspace.root import LOCK, WORKER_ENDINGS, Folders, is_workspace, manifest_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from llmdo.base.source import Source
     from llmdo.graph.offers import Offer
     from llmdo.graph.resolved import Graph
     from llmdo.runtime import ModelChoice
@@ -42,55 +49,12 @@ if TYPE_CHECKING:
     from llmdo.services.plan import EndedRun, Host
     from llmdo.services.relocking import StaleLock
     from llmdo.services.root import Tell
-    from llmdo.workspace.project import Project
     from llmdo.workspace.trust import Consent
 
 
-def with_entry(project: Project, root: Path, manifest: Source, name: str) -> Project:
-    """`project`, which is sound and whose `manifest` only lists its files, with the entry of that name.
-
-    Raises:
-        InvalidTeamError: There is no such entry, or more than one.
-    """
-    start = _start_of(project, name)
-    if start is None:
-        return project
-    calls = ", ".join(json.dumps(worker) for worker in project.graph.workers)
-    called = f"calls = [{calls}]\n" if calls and not start.startswith("worker") else ""
-    text = f"{manifest.text}\n[entries.{json.dumps(name)}]\n{start}{called}"
-    return projects.read(root, Source(manifest.path, text))
-
-
-def _start_of(project: Project, name: str) -> str | None:
-    """The manifest's value for starting the entry `name`; None if a worker declares it itself.
-
-    Raises:
-        InvalidTeamError: Nothing has that name, or several things have.
-    """
-    graph = project.graph
-    starts = [f'worker = "{name}"\n'] if name in graph.workers else []
-    for path, module in project.workspace.modules.items():
-        if path in project.workspace.toolset_modules:
-            tree = parse(module.source.text)
-            if any(_is_function(node, name) for node in tree.body):
-                starts.append(f'function = "{path}:{name}"\n')
-    tools = [toolset.name for toolset in graph.toolsets.values() if name in toolset.tools]
-    starts += [f'tool = "{toolset}.{name}"\n' for toolset in tools]
-    if not starts:
-        known = {*graph.workers, *(tool for toolset in graph.toolsets.values() for tool in toolset.tools)}
-        raise InvalidTeamError(f"there is no entry `{name}`", hint=near_or_all(name, known, "worker or tool"))
-    if len(starts) > 1:
-        meanings = " and ".join(start.strip().replace(" = ", " ").replace('"', "`") for start in starts)
-        raise InvalidTeamError(f"the entry `{name}` could be {meanings}", hint="rename one of them")
-    return None if name in graph.entries else starts[0]
-
-
-def _is_function(node: ast.stmt, name: str) -> bool:
-    """Whether a statement is an async function of that name; a decorated one is a tool or something else."""
-    return isinstance(node, ast.AsyncFunctionDef) and node.name == name and not node.decorator_list
-
-
 FILES = (*WORKER_ENDINGS, ".py")
+RUNNABLE = (*FILES, *TEAM_FILES)
+"""The endings of all files that can be run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +63,7 @@ class EntryRequest:
 
     words: tuple[str, ...] = field(
         default=(),
-        metadata=argument("[NAME | FILE... [INPUT]]", "An entry; or worker and Python files."),
+        metadata=argument("[NAME | FILE... [INPUT]]", "An entry; or team.yaml; or worker and Python files."),
     )
     """The entry's name; or files, then perhaps the input."""
     entry: str | None = field(
@@ -208,7 +172,7 @@ def run(request: RunRequest, host: Host) -> EndedRun:
     if request.continues is not None and start.entry is None:
         start = replace(start, otherwise=entry_of(root_folder(start.project), request.continues))
     prepared = prepare(start, host.tell, host.consent, partial(_require_all, request))
-    keeps = (prepared.root / MANIFEST).is_file() and not request.no_journal
+    keeps = is_workspace(prepared.root) and not request.no_journal
     paths, attached = _files(request, prepared.folders.root)
     plan = prepared.plan(
         models=chosen_models(prepared.graph, request.models, environ),
@@ -273,13 +237,13 @@ def prepare(
         LlmdoError: There is no such entry, or it is not clear which is meant.
     """
     personal.read(request.environ)  # first: what it might forbid must not begin
-    root, manifest, words = _opened(request)
+    root, manifest, words, of_files = _opened(request)
     project = projects.read(root, manifest)
     locked = request.locked and project.workspace.has_lock
     require_sound(project, tell, locked=locked)
     if manifest and (named := _wanted(project.graph, request)):
         project, request = with_entry(project, root, manifest, named), replace(request, entry=named)
-    name, text = _entry(project.graph, words, request, of_files=manifest is not None)
+    name, text = _entry(project.graph, words, request, of_files=of_files)
     prepared = PreparedRun(
         root=root, graph=project.graph, prompts=project.prompts, entry=name, input=text, locked=locked
     )
@@ -288,15 +252,30 @@ def prepare(
     return replace(prepared, graph=graph, stale=stale)
 
 
-def _opened(request: EntryRequest) -> tuple[Path, Source | None, tuple[str, ...]]:
-    """The root of the run, the manifest of files alone, and the words that are not files."""
+class _OpenedRun(NamedTuple):
+    """The words of a run, of which the first may be files."""
+
+    root: Path
+    manifest: Source | None
+    """Of files alone."""
+    words: tuple[str, ...]
+    """Those that are not files."""
+    of_files: bool
+    """Whether files were named, so that the first of the other words need not name an entry."""
+
+
+def _opened(request: EntryRequest) -> _OpenedRun:
     words = request.words
+    if words and _names_team(words[0], request):
+        if not Path(words[0]).is_file():
+            raise missing_file(words[0], endings=RUNNABLE)
+        return _OpenedRun(team_folder(Path(words[0])), None, words[1:], of_files=True)
     files = [word for word in words if word.endswith(FILES) and Path(word).is_file()]
     if words and words[0].endswith(FILES) and (missing := _misspelt(words[0])):
         raise missing
     if not files or words[0] not in files:
         try:
-            return root_folder(request.project), None, words
+            return _OpenedRun(root_folder(request.project), None, words, of_files=False)
         except LlmdoError as error:
             raise (words and _misspelt(words[0])) or error from None
     if not request.of_files:
@@ -313,7 +292,14 @@ def _opened(request: EntryRequest) -> tuple[Path, Source | None, tuple[str, ...]
     rest = tuple(word for word in words if word not in files)
     if missing := next(filter(None, map(_misspelt, rest)), None):
         raise missing
-    return cwd, manifest_of(paths), rest
+    return _OpenedRun(cwd, manifest_of(paths), rest, of_files=True)
+
+
+def _names_team(word: str, request: EntryRequest) -> bool:
+    """Whether the first word is a team in one file, or meant as one: no entry has such a name."""
+    if word.endswith(FILES) or not word.endswith(TEAM_SUFFIXES):
+        return False
+    return Path(word).name in TEAM_FILES or not (request.entry or request.otherwise or re.search(r"\s", word))
 
 
 def _misspelt(word: str) -> LlmdoError | None:
@@ -322,8 +308,8 @@ def _misspelt(word: str) -> LlmdoError | None:
     if re.search(r"\s", word) or not path.suffix or path.exists():
         return None
     others = [each.name for each in path.parent.iterdir()] if path.parent.is_dir() else []
-    is_like_one = nearest(path.name, [each for each in others if each.endswith(FILES)])
-    return missing_file(word, endings=FILES) if is_like_one or word.endswith(FILES) else None
+    is_like_one = nearest(path.name, [each for each in others if each.endswith(RUNNABLE)])
+    return missing_file(word, endings=RUNNABLE) if is_like_one or word.endswith(FILES) else None
 
 
 def _wanted(graph: Graph, request: EntryRequest) -> str | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import TYPE_CHECKING
 
 from llmdo.base.source import Span
@@ -38,7 +39,7 @@ def parse(source: Source) -> Document:
         )
         for problem in parsed.problems
     )
-    return Document(source, parsed.data, lambda: moved(parsed.index(), -1), problems)
+    return Document(source, parsed.data, cache(lambda: moved(parsed.index(), -1)), problems)
 
 
 def of_a_file(message: str) -> str:

@@ -14,7 +14,7 @@ from llmdo.base.diagnostic import finding
 from llmdo.base.source import Location, Source
 from llmdo.base.values import dataclass, field, replace
 from llmdo.formats.schema import judge
-from llmdo.syntax import discovery, frontmatter, toml
+from llmdo.syntax import discovery, frontmatter
 from llmdo.syntax.document import Document, Place
 from llmdo.syntax.globs import is_pattern
 from llmdo.syntax.imports import import_candidates
@@ -22,6 +22,7 @@ from llmdo.workspace import older
 from llmdo.workspace.adopted import read_adopted
 from llmdo.workspace.evals import GOVERNING, judging_files
 from llmdo.workspace.extensions import read_extensions
+from llmdo.workspace.manifest_file import read_manifest
 from llmdo.workspace.model_files import read_model_files
 from llmdo.workspace.policies import read_policies
 from llmdo.workspace.references import (
@@ -39,7 +40,7 @@ from llmdo.workspace.references import (
 from llmdo.workspace.root import LOCK, MANIFEST, MAX_LOCK, environments_in
 from llmdo.workspace.source_files import SourceFiles
 from llmdo.workspace.worker_file import WorkerFile, adopted, from_python
-from llmdo.workspace.workspace import Workspace, lost
+from llmdo.workspace.workspace import Workspace
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
@@ -56,7 +57,6 @@ if TYPE_CHECKING:
     from llmdo.workspace.workspace import Lack, ServerPrograms
 
 COMPILED = (".pyc", ".so", ".pyd")
-MAX_MANIFEST = 256 * 1024  # bytes: workers and modules are found by globs, so no team needs more
 
 
 def load(
@@ -72,19 +72,12 @@ def load(
     files in `memory` are not read again. `root` may be a `copy_of` another workspace.
     """
     files = SourceFiles(root, seen, memory)
-    source = manifest_source
-    source, unread = (source, ()) if source else files.source(MANIFEST, limit=MAX_MANIFEST)
-    problems = (*unread, *(document := toml.parse(source)).problems)
-    manifest: Mapping[str, Json] | None = None
-    reader = _WorkspaceReader(root, document, manifest_source is None, list(problems), seen, files)
-    if not problems:
-        judged = judge(document, "manifest")
-        reader = replace(reader, document=judged.document, problems=list(judged.problems))
-        document, manifest = judged.document, judged.data
-        if manifest is not None and judged.problems:
-            reader.lacks.update(lost(toml.parse(source).data, manifest))
+    stated = read_manifest(files, manifest_source)
+    document, manifest = stated.document, stated.manifest
+    reader = _WorkspaceReader(root, document, manifest_source is None, list(stated.problems), seen, files)
+    reader.lacks.update(stated.lacks)
     if manifest is None:
-        reader.note_unread(MANIFEST, "names")
+        reader.note_unread(document.source.path, "names")
         return reader.workspace(None, (), (), {}, {})
     table = parts.table(manifest, "workspace")
     ignored, unheeded = discovery.git_ignored(root, seen)
@@ -96,7 +89,7 @@ def load(
     workers = tuple(worker for path in paths if (worker := reader.worker(path, taken)))
     if reader.is_vouching:
         manifest = {**manifest, "toolsets": {**older.VOUCHED, **parts.table(manifest, "toolsets")}}
-    workers = (*workers, *adopted(document, parts.tables(manifest, "workers")))
+    workers = (*stated.workers, *workers, *adopted(document, parts.tables(manifest, "workers")))
     workers, named, outlines = reader.code(manifest, workers, modules, ignored)
     recordings, scripts = reader.model_files(manifest, workers)
     executed = reader.executed(manifest, copy_of)

@@ -180,7 +180,7 @@ def _workers(
     for file in workspace.workers:
         path = file.document.source.path
         # Of what is written in Python, and of what names the paths of classes, other files decide as well.
-        remembered = None if file.python or file.agent or paths else known
+        remembered = known if file.has_own_file and not paths else None
         worker = remembered.of(path, file) if remembered else None
         if worker is None:
             worker = _worker(file, sources, routes, paths)

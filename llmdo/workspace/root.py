@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from llmdo.base import cache
 from llmdo.base.diagnostic import LlmdoError
-from llmdo.base.nearest import MANIFEST, nearest
+from llmdo.base.nearest import MANIFEST, manifest_in, nearest_workspace
 from llmdo.base.source import Source
 from llmdo.base.values import dataclass
 from llmdo.policy.protection import folded, is_protected, is_secret
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from llmdo.base.cache import Seen
     from llmdo.graph.keys import Reference
 
-__all__ = ["LOCK", "MANIFEST", "MAX_LOCK", "WORKER_ENDINGS", "find_root", "manifest_of"]
+__all__ = ["LOCK", "MANIFEST", "MAX_LOCK", "WORKER_ENDINGS", "find_root", "is_workspace", "manifest_of"]
 
 LOCK = "llmdo.lock"
 MAX_LOCK = 8 * 1024 * 1024  # bytes: 10,000 workers take under 4 MB
@@ -36,16 +36,21 @@ WORKER_ENDINGS = (".worker", ".worker.md")
 
 
 def find_root(start: Path) -> Path:
-    """The nearest folder with an `llmdo.toml`, from `start` upwards.
+    """The nearest folder with a manifest, from `start` upwards.
 
     Raises:
         LlmdoError: No folder on the way has one.
     """
-    if root := nearest(str(start.absolute()), MANIFEST):
+    if root := nearest_workspace(str(start.absolute())):
         return Path(root)
     raise LlmdoError(
         f"no `{MANIFEST}` in this folder or in any above it", hint="`llmdo init` starts a workspace here"
     )
+
+
+def is_workspace(folder: Path) -> bool:
+    """Whether `folder` has a manifest."""
+    return manifest_in(str(folder)) is not None
 
 
 def manifest_of(files: Iterable[str]) -> Source:

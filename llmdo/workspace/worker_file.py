@@ -33,7 +33,9 @@ class WorkerFile:
     """The header."""
     header: WorkerHeader
     instructions: str | None = None
-    """The prompt of a worker written in Python; None if only running it would tell."""
+    """The prompt of a worker that has no file of its own; None if only running Python would tell."""
+    is_inline: bool = False
+    """Whether it stands in the file of its team."""
     python: str | None = None
     """FILE.py:NAME of a worker written in Python."""
     agent: str | None = None
@@ -45,9 +47,14 @@ class WorkerFile:
         return text(self.header["name"])
 
     @property
+    def has_own_file(self) -> bool:
+        """Whether its file is a header and a prompt, and nothing else."""
+        return not (self.python or self.agent or self.is_inline)
+
+    @property
     def prompt(self) -> str | None:
         """With LF line ends; None if only running Python would tell."""
-        if self.python or self.agent:
+        if not self.has_own_file:
             return self.instructions
         # Cut out anew each time: kept as well, the prompts of many workers would be the largest thing in memory.
         return frontmatter.prompt(self.document.source)
@@ -107,8 +114,13 @@ def adopted(manifest: Document, tables: Mapping[str, Mapping[str, Json]]) -> Ite
             "name": name,
             **{key: value for key, value in agent.items() if key not in _OWN},
         }
-        document = Document(manifest.source, data, _Below(manifest, ("workers", name)).index)
+        document = part_of(manifest, ("workers", name), data)
         yield WorkerFile(document=document, header=data, agent=text(agent["python"]))
+
+
+def part_of(document: Document, route: Route, header: Mapping[str, Json]) -> Document:
+    """The document of a header that is a table at `route` of another one; its name is the key of that table."""
+    return Document(document.source, header, _Below(document, route).index)
 
 
 @dataclass(frozen=True, slots=True)

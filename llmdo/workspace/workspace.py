@@ -82,6 +82,20 @@ def _keys(manifest: Mapping[str, Json], table: str) -> object:
     return value.keys() if isinstance(value, dict) else None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReadManifest:
+    """A manifest as far as it can be used."""
+
+    document: Document
+    """With the routes of `llmdo.toml`, whatever file it is of."""
+    manifest: Mapping[str, Json] | None = None
+    """The valid part, a `formats.documents.ManifestFile`; None if it is unusable."""
+    problems: tuple[Diagnostic, ...] = ()
+    lacks: frozenset[Lack] = frozenset()
+    workers: tuple[WorkerFile, ...] = ()
+    """Those that stand in the same file."""
+
+
 @dataclass(frozen=True, slots=True)
 class ServerPrograms:
     """The files of a workspace that starting one server executes."""
@@ -138,6 +152,11 @@ class Workspace:
     """Paths of the files of which nothing could be used."""
     lacks: frozenset[Lack] = frozenset()
     """The possible further content of files that could not be used entirely."""
+
+    @property
+    def documents(self) -> tuple[Document, ...]:
+        """The manifest and the header of each worker."""
+        return (self.document, *(worker.document for worker in self.workers))
 
     @property
     def governing(self) -> frozenset[str]:

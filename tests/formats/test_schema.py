@@ -28,6 +28,7 @@ from llmdo.formats.schema import Format, Judged, accepts, judge
 from llmdo.formats.schema.generation import generate
 from llmdo.formats.schema.validation import faults
 from llmdo.formats.script import ScriptFile
+from llmdo.formats.team import TeamFile
 from llmdo.formats.worker import WorkerHeader
 from llmdo.syntax import frontmatter, toml
 from llmdo.syntax.document import Document
@@ -41,6 +42,7 @@ FORMS: tuple[Format, ...] = get_args(Format)
 TYPES = {
     "manifest": TypeAdapter(ManifestFile),
     "worker": TypeAdapter(WorkerHeader),
+    "team": TypeAdapter(TeamFile),
     "lock": TypeAdapter(LockFile),
     "policy": TypeAdapter(PolicyFile),
     "eval": TypeAdapter(EvalFile),

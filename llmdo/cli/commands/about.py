@@ -12,7 +12,7 @@ from llmdo.services.root import PROJECT
 if TYPE_CHECKING:
     import typer
 
-FILES = Literal["manifest", "worker", "lock", "policy", "eval", "script"]
+FILES = Literal["manifest", "worker", "team", "lock", "policy", "eval", "script"]
 
 
 def explain(
@@ -35,7 +35,7 @@ def explain(
 
 
 def schema(
-    name: Annotated[FILES, argument("manifest|worker|lock|policy|eval|script", "The file format.")],
+    name: Annotated[FILES, argument("manifest|worker|team|lock|policy|eval|script", "The file format.")],
 ) -> int:
     """Print the JSON Schema of a file format."""
     from llmdo.base import resources

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from llmdo.base.request_fields import argument, option
 from llmdo.cli import quick, requests
 from llmdo.cli.console import FINE, put, say
+from llmdo.services.root import TEAM_SUFFIXES, team_folder
 
 if TYPE_CHECKING:
     import typer
@@ -23,9 +24,9 @@ def init(
     adopted: Annotated[
         tuple[str, ...],
         option(
-            "Adopt the agents of another tool in place: its format, or auto; may be repeated.",
+            "A team in one file; or adopt agents of another tool in place: a format, or auto; may be repeated.",
             "--from",
-            metavar="FORMAT",
+            metavar="FILE|FORMAT",
         ),
     ] = (),
 ) -> int:
@@ -33,6 +34,8 @@ def init(
     from llmdo import scaffold
     from llmdo.services.relocking import after_init
 
+    if adopted and Path(adopted[0]).suffix in TEAM_SUFFIXES:
+        return _unfold(adopted, directory, force=force)
     if adopted:
         return _adopt(directory, adopted)
     written = scaffold.init(directory, template, force=force)
@@ -41,6 +44,27 @@ def init(
     _trust(directory, written)
     after_init(directory, say, frozen=quick.is_locked(flag=False, environ=os.environ))
     say(f"a workspace from the template `{template}`; next: llmdo check, llmdo run")
+    return FINE
+
+
+def _unfold(named: tuple[str, ...], directory: Path, *, force: bool) -> int:
+    """Makes a workspace of a team in one file, and locks it."""
+    from llmdo.base.diagnostic import LlmdoError
+    from llmdo.scaffold.unfolding import unfold
+    from llmdo.services.relocking import after_init
+
+    file = Path(named[0])
+    if len(named) > 1:
+        raise LlmdoError("a workspace is made of one team", hint=f"leave out `--from {named[1]}`")
+    if not file.is_file():
+        raise LlmdoError(f"there is no file `{file}`")
+    team = team_folder(file)
+    for path in unfold(team, directory, force=force):
+        put(path)
+    after_init(directory, say, frozen=quick.is_locked(flag=False, environ=os.environ))
+    if directory.resolve() == team.resolve():
+        say(f"`{file}` is not read any more: remove it")
+    say("its comments and the files that its tools work on stay there; next: llmdo check, llmdo reach")
     return FINE
 
 

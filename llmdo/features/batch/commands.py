@@ -30,7 +30,7 @@ from llmdo.services.root import DEBUG, MAX_DEPTH, MODELS, ROOT
 from llmdo.services.run import EntryRequest, chosen_models, prepare
 from llmdo.toolsets.processes import hide_from_children
 from llmdo.workspace import lock, personal
-from llmdo.workspace.root import MANIFEST
+from llmdo.workspace.root import MANIFEST, is_workspace
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping
@@ -203,7 +203,7 @@ def put_in(request: BatchRequest, host: PuttingHost) -> tuple[PreparedRun, Batch
     from llmdo.runtime import new_run
 
     graph, root, working = prepared.graph, prepared.root, request.working
-    if not (root / MANIFEST).is_file():
+    if not is_workspace(root):
         raise LlmdoError(
             "a batch keeps journals, which files alone have none of", hint=f"write an `{MANIFEST}`"
         )

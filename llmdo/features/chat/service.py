@@ -17,7 +17,7 @@ from llmdo.services.plan import ResumeRequest, execute
 from llmdo.services.resume_replay import resume
 from llmdo.services.root import DEBUG, MODELS, root_folder
 from llmdo.services.run import EntryRequest, PreparedRun, chosen_models, prepare
-from llmdo.workspace.root import MANIFEST
+from llmdo.workspace.root import MANIFEST, is_workspace
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -178,7 +178,7 @@ def open_chat(request: ChatRequest, host: Host) -> Chat:
     prepared = prepare(start, host.tell, host.consent)
     if prepared.graph.entries[prepared.entry].worker is None:
         raise LlmdoError(f"entry `{prepared.entry}` is code, and only a worker holds a conversation")
-    if not (prepared.root / MANIFEST).is_file():
+    if not is_workspace(prepared.root):
         raise LlmdoError(
             "a chat keeps journals, which a run of files alone does not", hint=f"write an `{MANIFEST}`"
         )

@@ -16,7 +16,7 @@ from llmdo.features.docker_agent.permissions import (
     in_background,
     permissions_of,
 )
-from llmdo.features.docker_agent.recognition import KEYS, lacking, may_be_team
+from llmdo.features.docker_agent.recognition import KEYS, is_ours, lacking, may_be_team
 from llmdo.features.docker_agent.table import TABLE
 from llmdo.foreign import reading
 from llmdo.foreign import servers as mcp
@@ -54,7 +54,7 @@ def read(tree: Tree) -> Team:
     files.problems.extend(problem for problem in problems if problem not in others)
     for path in paths:
         source, unread = tree.read(path) or (None, ())
-        if source is None or unread or not may_be_team(source.text):
+        if source is None or unread or not may_be_team(source.text) or is_ours(source.text):
             # Most YAML of a repository is about something else.
             others += (problem for problem in unread if problem.code == "LDO153")
             continue

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+from llmdo.base.nearest import says_team
 from llmdo.base.parts import items
 from llmdo.features.docker_agent.table import TABLE
 from llmdo.foreign import reading
@@ -50,6 +51,11 @@ _KINDS = frozenset(line.tool.partition(".")[0] for line in TABLE)
 def may_be_team(text: str) -> bool:
     """Whether a YAML file has the key `agents` at all."""
     return _TEAM.search(text) is not None
+
+
+def is_ours(text: str) -> bool:
+    """Whether it is a team of llmdo, which has `agents` as well."""
+    return says_team(text.encode())
 
 
 def lacking(document: Document) -> str | None:

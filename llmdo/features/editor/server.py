@@ -14,7 +14,7 @@ from pygls.lsp.server import LanguageServer
 from pygls.protocol import LanguageServerProtocol
 
 from llmdo import checks
-from llmdo.base.nearest import MANIFEST, nearest
+from llmdo.base.nearest import manifest_in, nearest_workspace
 from llmdo.base.values import dataclass, field
 from llmdo.features.editor import sending
 from llmdo.features.editor.sending import EditorText
@@ -202,7 +202,7 @@ class EditorServer(LanguageServer):
     def _check(self) -> None:
         self._waiting = None
         for root, session in list(self._sessions.items()):
-            if not (root / MANIFEST).is_file():
+            if manifest_in(str(root)) is None:
                 self._show(session, {})
                 del self._sessions[root], self._shown[root]
             elif not session.is_read or root not in self._shown:
@@ -236,7 +236,7 @@ class EditorServer(LanguageServer):
         return (session, file.relative_to(session.root).as_posix()) if session else None
 
     def _session_at(self, folder: Path) -> Session | None:
-        root = nearest(str(folder), MANIFEST) if folder.is_absolute() else None
+        root = nearest_workspace(str(folder)) if folder.is_absolute() else None
         if root is None:
             return None
         encoding = ENCODINGS.get(types.PositionEncodingKind(self.workspace.position_encoding), "utf-16")

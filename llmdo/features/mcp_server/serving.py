@@ -21,7 +21,7 @@ from llmdo.services.soundness import require_sound, resolved_with_lock
 from llmdo.toolsets.processes import hide_from_children
 from llmdo.version import __version__
 from llmdo.workspace import project as projects
-from llmdo.workspace.root import MANIFEST
+from llmdo.workspace.root import is_workspace
 
 try:
     import mcp_types as wire
@@ -340,7 +340,7 @@ def service_for(request: ServeRequest, host: Host) -> Service:
         root=root,
         prompts=read.prompts,
         options=options,
-        keeps=(root / MANIFEST).is_file(),
+        keeps=is_workspace(root),
         environ=request.environ,
         tell=host.tell,
     )

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     )
     """A part of our schemas, with the keywords that are in them."""
 
-Format = Literal["manifest", "worker", "lock", "policy", "eval", "script"]
+Format = Literal["manifest", "worker", "team", "lock", "policy", "eval", "script"]
 
 Judge = Callable[[object], bool]
 

@@ -12,6 +12,7 @@ from llmdo.formats.documents import ManifestFile, PolicyFile
 from llmdo.formats.evaluation import EvalFile
 from llmdo.formats.locked import LockFile
 from llmdo.formats.script import ScriptFile
+from llmdo.formats.team import TeamFile
 from llmdo.formats.worker import WorkerHeader
 
 if TYPE_CHECKING:
@@ -24,6 +25,7 @@ COMMENT = "Generated from llmdo/formats by `python -m llmdo.formats.schema --wri
 _FORMATS: dict[Format, tuple[Any, str]] = {
     "manifest": (ManifestFile, "llmdo.toml"),
     "worker": (WorkerHeader, "The header of a .worker file"),
+    "team": (TeamFile, "team.yaml"),
     "lock": (LockFile, "llmdo.lock"),
     "policy": (PolicyFile, "policy.toml"),
     "eval": (EvalFile, "evals/NAME.yaml"),

@@ -31,7 +31,7 @@ _BARE = re.compile(r"[A-Za-z0-9_-]+")
 _ESCAPE = re.compile(r"(?:^|:)(?:/|~|[A-Za-z]:[/\\])|\\|(?:^|[/:])\.\.(?:[/:]|$)")
 """The way out of the workspace in a text for a path inside it, perhaps with a capability or an attribute."""
 
-_IN_YAML: frozenset[Format] = frozenset({"worker", "eval", "script"})
+_IN_YAML: frozenset[Format] = frozenset({"worker", "team", "eval", "script"})
 """The formats whose tables are mappings, and have no header of their own."""
 
 _OF_NAMES = frozenset({"entries", "toolsets", "workers"})
@@ -47,6 +47,7 @@ _GIVING_NOTHING: Mapping[Format, frozenset[str]] = {
         | {f"entries.*.{key}" for key in giving_nothing(Entry)}
     ),
     "worker": frozenset({"toolsets", "toolsets.*", "toolsets.*.read", *giving_nothing(Worker)}),
+    "team": frozenset(),
     "lock": frozenset(),
     "policy": frozenset(),
     "eval": frozenset(),

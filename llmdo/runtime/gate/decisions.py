@@ -17,7 +17,7 @@ from pydantic_ai.exceptions import ModelRetry
 
 from llmdo.base import values
 from llmdo.base.diagnostic import joined
-from llmdo.policy.authority import decide
+from llmdo.policy.authority import MANIFEST, decide
 from llmdo.policy.vocabulary import REPEATABLE, UNDECLARED
 from llmdo.runtime.approvals.approver import Answer, GoneError, Question, advice_on
 from llmdo.runtime.gate.call import Call, Permit, Refused, outside_of
@@ -254,7 +254,7 @@ def _because_of(rule: Rule | FlowRule, reason: Reason) -> str:
     if at is None or at.span is None:
         return f"`{reason.capability}`: {reason}"
     place = f"{at.path}:{at.span.line}"
-    where = place if rule.origin == at.path else f"{rule.origin}, {place}"
+    where = place if rule.origin in (at.path, MANIFEST) else f"{rule.origin}, {place}"
     return f"`{reason.capability}`: {rule} ({where})"
 
 

@@ -1,0 +1,81 @@
+"""Teams of llmdo in the folder of a scan: each is read by its own loader, and decided about by its own rules."""
+
+from __future__ import annotations
+
+from pathlib import PurePosixPath
+from typing import TYPE_CHECKING
+
+from llmdo import checks
+from llmdo.base.nearest import manifest_in
+from llmdo.base.values import dataclass
+from llmdo.policy.authority import gravity
+from llmdo.reach.risks import path_text
+from llmdo.services.root import seen_from
+from llmdo.workspace import project as projects
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from pathlib import Path
+
+    from llmdo.base.diagnostic import Diagnostic
+    from llmdo.policy.authority import Capability
+    from llmdo.policy.vocabulary import Decision
+    from llmdo.workspace.project import Project
+
+MOST = 50  # teams of one folder: each is read as a workspace
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GravestReach:
+    """The gravest capability of a team's entries."""
+
+    entry: str
+    capability: Capability
+    decision: Decision
+    way: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OwnTeam:
+    """A team in one file, as a scan tells of it."""
+
+    name: str
+    path: str
+    agents: int
+    gravest: GravestReach | None
+    """Of what needs no question, else of what needs one."""
+    findings: tuple[Diagnostic, ...]
+    """Those of `check`, their paths as seen from the scanned folder."""
+
+
+def teams_in(folder: Path, paths: Iterable[str]) -> Iterator[OwnTeam]:
+    """The teams among the files at `paths` below `folder`, each the manifest of its own folder."""
+    for path in [*paths][:MOST]:
+        file = PurePosixPath(path)
+        root = folder / file.parent
+        if manifest_in(str(root)) == file.name:
+            yield _team(projects.read(root), path)
+
+
+def _team(read: Project, path: str) -> OwnTeam:
+    prefix = path.removesuffix(PurePosixPath(path).name)
+    return OwnTeam(
+        name=read.graph.settings.name,
+        path=path,
+        agents=len(read.graph.workers),
+        gravest=_gravest(read),
+        findings=tuple(seen_from(each, prefix) for each in checks.reported(read, checks.check(read))),
+    )
+
+
+def _gravest(read: Project) -> GravestReach | None:
+    rows = [
+        (row.decision != "allowed", gravity(row.capability), name, row)
+        for name, entry in read.graph.entries.items()
+        for row in read.analysis.of(entry)
+        if row.decision != "blocked"
+    ]
+    if not rows:
+        return None
+    _, _, name, row = min(rows, key=lambda each: each[:3])
+    return GravestReach(entry=name, capability=row.capability, decision=row.decision, way=path_text(row.path))
