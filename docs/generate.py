@@ -133,12 +133,12 @@ def pages() -> dict[str, str]:
 
 def reference(name: str, bracket: str, other: str = "") -> str:
     """The tables of a format with their keys; one that stands in the page of `other` as well is linked."""
-    there = {rows: titles[0] for rows, titles in sections(other, "").items()} if other else {}
+    there = {rows: ", ".join(titles) for rows, titles in sections(other, "").items()} if other else {}
     tables, links = [], []
     for rows, titles in sections(name, bracket).items():
         title = ", ".join(titles)
         if rows in there:
-            anchor = there[rows].strip("`").replace(".", "")
+            anchor = re.sub(r"[`.,]", "", there[rows]).replace(" ", "-")
             links.append(f"* {title}: [{there[rows]}]({other}.md#{anchor})\n")
         else:
             tables.append(f"\n## {title}\n\n{rows}")

@@ -37,5 +37,5 @@ def test_the_unit_starts_a_worker_as_the_command_line_has_it() -> None:
 
     words = re.search(r"ExecStart=(.*)", unit())
     assert words
-    _, command, *options = words.group(1).split()
-    assert {option for option in options if option.startswith("--")} <= {*COMMANDS[command]}
+    _, group, command, *options = words.group(1).split()
+    assert {option for option in options if option.startswith("--")} <= {*COMMANDS[f"{group} {command}"]}
