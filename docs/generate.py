@@ -96,6 +96,43 @@ each piece. `model_responded` follows with the whole, which alone is decided on,
 | --- | --- | --- |
 """
 
+ALONE = '''
+## Without a manifest
+
+Files alone do for a start: a worker in `main.worker`,
+
+```yaml
+---
+name: main
+model: openai:gpt-5-mini
+toolsets: [calc]
+---
+Use a tool for every calculation.
+```
+
+and its tools in `tools.py`:
+
+```python
+import math
+
+from pydantic_ai.toolsets import FunctionToolset
+
+calc = FunctionToolset()
+
+
+@calc.tool_plain(metadata={"capabilities": []})  # it touches nothing
+def factorial(n: int) -> int:
+    """The product of all whole numbers from 1 to n."""
+    return math.factorial(n)
+```
+
+The only worker, or the one called `main`, is started; `--entry NAME` starts another one:
+
+```console
+$ llmdo run main.worker tools.py "What is 7!"
+```
+'''
+
 MADE = "<!-- Made by docs/generate.py from the code: change it there. -->\n"
 
 
@@ -108,7 +145,7 @@ def pages() -> dict[str, str]:
         + "Names are keys, so nothing can be declared twice. Unknown keys are errors. Arrays replace, never add. "
         + "`llmdo schema manifest` prints the JSON Schema.\n"
         + reference("manifest", "[", other="worker"),
-        "worker.md": MADE + "# A worker file: every key\n\n" + WORKER + reference("worker", ""),
+        "worker.md": MADE + "# A worker file: every key\n\n" + WORKER + reference("worker", "") + ALONE,
         "policy.md": MADE
         + "# What does a policy forbid on a machine?\n\nWhat `policy.toml`, a person's own file, blocks or asks "
         + "about, in every run ([an example](approvals.md#your-own-policy)):\n`$XDG_CONFIG_HOME/llmdo/policy.toml`, or "
