@@ -212,17 +212,21 @@ def unknown_model(project: Project) -> Iterator[Diagnostic]:
 
         model: openai:gpt-5
     """
-    known = {*project.graph.models, *models.PROVIDERS}
+    known = {*project.graph.models, *models.PROVIDERS, *models.WITHOUT_PROVIDER}
     for reference in _models(project):
         if project.gaps.aliases and ":" not in reference.name:
             continue
         if problem := models.problem_of(reference.name, project.graph.models):
             match = nearest(reference.name.partition(":")[0], known)
-            hint = f"did you mean `{match}{':' * (match in models.PROVIDERS)}`?" if match else None
+            hint = models.near_provider(reference.name)
+            if match and not hint:
+                hint = f"did you mean `{match}{':' * (match in models.PROVIDERS)}`?"
             fix = None
             if match in project.graph.models and ":" not in reference.name:
                 fix = _respelt(reference.at, reference.name, known)
-            yield finding("LDO204", reference.at.location, problem, hint=hint, fix=fix)
+            yield finding(
+                "LDO204", reference.at.location, problem, hint=hint or models.such_as(reference.name), fix=fix
+            )
 
 
 def _models(project: Project) -> Iterator[Reference]:
@@ -406,7 +410,9 @@ def unknown_capability(project: Project) -> Iterator[Diagnostic]:
                 "LDO207",
                 place.location,
                 f"`{capability.name}` is not a capability",
-                hint=did_you_mean(capability.name, offered) or _why_not_own(capability.name, graph),
+                hint=toolkit.tool_hint(capability.name, graph)
+                or did_you_mean(capability.name, offered)
+                or _why_not_own(capability.name, graph),
                 fix=_respelt_rule(project, capability, place, offered),
             )
         elif capability.scope is not None and Capability(capability.name).covers_name(toolkit.DELEGATE.name):

@@ -226,6 +226,47 @@ def test_explain_says_how_to_find_what_it_does_not_know(words: str, hint: str, f
     assert said(folder, "explain", words) == message
 
 
+@pytest.mark.parametrize(
+    ("words", "hint"),
+    [
+        ("--approve refund", "`refund` is a tool: name what it raises, `x.shop.refund`"),
+        (
+            "--approve write_file",
+            "`write_file` is a tool: name what it raises, `fs.write` or `fs.write.code` or `fs.write.protected`",
+        ),
+        ("--approve fs.wrte", "did you mean `fs.write`?"),
+        (
+            "--approve zebra",
+            "such as `fs.write:drafts/**`; `llmdo reach` shows what each entry can do, and what is asked",
+        ),
+        ("--model gpt-5", "did you mean `openai:gpt-5`?"),
+        ("--model claude-opus-5", "did you mean `anthropic:claude-opus-5`?"),
+        ("--model opnai:gpt-5", "did you mean `openai:gpt-5`?"),
+        ("--model zebra", "name its provider as well, such as `openai:gpt-5-mini`"),
+    ],
+)
+def test_an_unknown_capability_or_model_leads_to_the_one_that_is_meant(
+    words: str, hint: str, folder: Path
+) -> None:
+    (folder / "shop.py").write_text(SHOP, encoding="utf-8")
+    manifest = (folder / "llmdo.toml").read_text(encoding="utf-8")
+    listed = manifest.replace("[workspace]", '[workspace]\ntoolset-modules = ["shop.py"]')
+    (folder / "llmdo.toml").write_text(listed, encoding="utf-8")
+    assert said(folder, "run", "main", "hi", "--trust", *words.split()).endswith(f"\n  hint: {hint}\n")
+
+
+SHOP = """
+from pydantic_ai.toolsets import FunctionToolset
+
+shop = FunctionToolset()
+
+
+@shop.tool_plain(metadata={"capabilities": ["x.shop.refund"]})
+def refund(order: str) -> str:
+    return order
+"""
+
+
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     (tmp_path / "llmdo.toml").write_text(
