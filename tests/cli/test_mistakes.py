@@ -255,6 +255,37 @@ def test_an_unknown_capability_or_model_leads_to_the_one_that_is_meant(
     assert said(folder, "run", "main", "hi", "--trust", *words.split()).endswith(f"\n  hint: {hint}\n")
 
 
+@pytest.mark.parametrize(
+    ("file", "tool"),
+    [
+        (".claude/agents/reviewer.md", "Claude Code"),
+        (".claude/settings.json", "Claude Code"),
+        (".codex/config.toml", "Codex"),
+        (".github/workflows/triage.md", "GitHub Agentic Workflows"),
+        (".mcp.json", "mcp"),
+        ("opencode.json", "opencode"),
+        ("main.worker", "llm-do"),
+    ],
+)
+@pytest.mark.parametrize("command", ["check", "lock", "reach"])
+def test_a_command_beside_agents_of_another_tool_leads_to_scan(
+    command: str, file: str, tool: str, tmp_path: Path
+) -> None:
+    (tmp_path / file).parent.mkdir(parents=True, exist_ok=True)
+    (tmp_path / file).write_text("{}\n", encoding="utf-8")
+    assert said(tmp_path, command) == (
+        "error: no `llmdo.toml` in this folder or in any above it\n"
+        f"  hint: `llmdo scan` shows what the agents of {tool} in `{file}` can reach; `llmdo init` starts a workspace\n"
+    )
+
+
+@pytest.mark.parametrize("command", ["audit", "replay", "resume", "approve", "runs show"])
+def test_before_the_first_run_a_command_about_one_says_how_it_starts(command: str, folder: Path) -> None:
+    assert said(folder, *command.split(), "last") == (
+        "error: there is no run here yet\n  hint: `llmdo run` starts one\n"
+    )
+
+
 SHOP = """
 from pydantic_ai.toolsets import FunctionToolset
 
