@@ -57,8 +57,20 @@ def check(project: Project, *, locked: bool = False) -> tuple[Diagnostic, ...]:
         findings = {in_yaml(finding, manifest) for finding in findings}
     if not locked:
         findings = {relaxed(finding) for finding in findings}
-    left = without_explained(findings)
+    left = _without_consequences(without_explained(findings))
     return tuple(sorted(left, key=lambda each: (not is_about_unread(project, each), each.order)))
+
+
+_UNRESOLVED = frozenset({"LDO202", "LDO203"})
+_UNUSED = frozenset({"LDO303", "LDO304", "LDO503"})
+
+
+def _without_consequences(findings: Iterable[Diagnostic]) -> frozenset[Diagnostic]:
+    """The findings without those about what is unused, where a misspelt name may be what uses it."""
+    every = frozenset(findings)
+    if not any(finding.code in _UNRESOLVED for finding in every):
+        return every
+    return frozenset(finding for finding in every if finding.code not in _UNUSED)
 
 
 def _without_unknown(project: Project) -> Project:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from llmdo.base.checking import reports
 from llmdo.base.diagnostic import Related, finding
+from llmdo.graph import builtin
 from llmdo.graph.toolkit import tools_of
 from llmdo.policy.authority import BUILT_IN, STRICTNESS, decide
 from llmdo.policy.composition import NO_LAYER
+from llmdo.policy.shell.rules import EXEC
 from llmdo.policy.vocabulary import ONLY_BY_FULL_NAME
 from llmdo.reach import entry_ceiling
 from llmdo.reach.risks import edges, gains, leaks, path_text
@@ -20,6 +23,7 @@ if TYPE_CHECKING:
     from llmdo.base.diagnostic import Diagnostic
     from llmdo.graph.toolset import Tool
     from llmdo.policy.authority import Authority, Capability, Ceiling, Reason, Rule
+    from llmdo.policy.shell.rules import ShellRule, ShellSettings
     from llmdo.reach import Analysis, Row
     from llmdo.workspace.project import Project
 
@@ -45,17 +49,33 @@ def outside_ceiling(project: Project) -> Iterator[Diagnostic]:
         worker = "triage"
         may = ["fs.read", "proc.exec"]
     """
-    analysis = project.analysis
+    analysis, shell = project.analysis, project.graph.shell
     rows_outside = _rows_outside(analysis)
     is_current = project.is_current or not project.workspace.has_lock
     for entry in project.graph.entries.values():
         if (ceiling := entry_ceiling(entry)) and analysis.may_reach(entry, rows_outside(ceiling)):
-            rows = analysis.of(entry, ceiling=False)
-            is_known = is_current or entry.format is not None
-            yield from _outside(f"the entry `{entry.name}`", entry.name, ceiling, rows, is_known)
+            rows = _certain(analysis.of(entry, ceiling=False), project)
+            remedy = partial(_remedy, shell=shell, is_current=is_current or entry.format is not None)
+            yield from _outside(f"the entry `{entry.name}`", entry.name, ceiling, rows, remedy)
     for name, ceiling in analysis.ceilings.items():
         if analysis.bounds.of([name]) & rows_outside(ceiling):
-            yield from _outside(f"the worker `{name}`", None, ceiling, analysis.of_worker(name), is_current)
+            rows, remedy = (
+                _certain(analysis.of_worker(name), project),
+                partial(_remedy, shell=shell, is_current=is_current),
+            )
+            yield from _outside(f"the worker `{name}`", None, ceiling, rows, remedy)
+
+
+def _certain(rows: Iterable[Row], project: Project) -> Iterator[Row]:
+    """The rows without those of built-in toolsets whose configuration has a fault, which may have narrowed them."""
+    faulty = {problem.at.path for problem in project.workspace.problems if problem.code in _OF_VALUES}
+    for row in rows:
+        use = row.path[-1].use
+        if use is None or use.name not in builtin.NAMES or use.at.document.source.path not in faulty:
+            yield row
+
+
+_OF_VALUES = frozenset({"LDO102", "LDO103", "LDO104"})
 
 
 def _rows_outside(analysis: Analysis) -> Callable[[Ceiling], int]:
@@ -75,7 +95,30 @@ _DECLARE = (
     'say what its tools do, as in `metadata={"capabilities": [...]}` or below `capabilities` in its table, or remove '
     "an edge of the path"
 )
-_LOCK_FIRST = "remove an edge of the path; what tools do is known for sure after `llmdo lock`"
+
+
+def _remedy(row: Row, *, shell: ShellSettings, is_current: bool) -> str:
+    """The hint about a row outside a ceiling."""
+    name, capability = row.path[-1].name, row.capability
+    if capability.name == f"x.{name}.any":
+        return _DECLARE
+    if name == "shell" and capability == EXEC and (rule := _unisolated(shell)):
+        return (
+            f'`{" ".join(rule.run)}` only reads where it is isolated: set `isolation = "require"` in [toolsets.shell], '
+            f'or add "{capability}" to `may`'
+        )
+    if is_current or name in builtin.NAMES:
+        return f'add "{capability}" to its `may`, or remove an edge of the path'
+    # Before tools are locked they count as what they might do at most: the first advice does not widen a ceiling.
+    widen = f"add `{capability}` to `may`"
+    return f"remove an edge of the path, or {widen}; what tools do is known for sure after `llmdo lock`"
+
+
+def _unisolated(shell: ShellSettings) -> ShellRule | None:
+    """The first rule about what only reads in isolation, if isolation is all that rules lack to run nothing else."""
+    if shell.isolation == "require" or any(rule.executes(isolated=True) == EXEC for rule in shell.rules):
+        return None
+    return next((rule for rule in shell.rules if rule.executes(isolated=False) == EXEC), None)
 
 
 def _is_inside(ceiling: Ceiling, capability: Capability) -> bool:
@@ -87,10 +130,8 @@ def _outside(
     entry: str | None,
     ceiling: Ceiling,
     rows: Iterable[Row],
-    is_current: bool,  # noqa: FBT001  # of the lock
+    remedy: Callable[[Row], str],
 ) -> Iterator[Diagnostic]:
-    # Before tools are locked they count as what they might do at most: no reason to widen a ceiling for good.
-    fix = 'add "{}" to its `may`, or remove an edge of the path' if is_current else _LOCK_FIRST
     for row in rows:
         if _is_inside(ceiling, row.capability) or row.decision == "blocked" or ceiling.at is None:
             continue
@@ -98,9 +139,7 @@ def _outside(
             "LDO501",
             ceiling.at.location,
             f"{who} can reach `{row.capability}`{_elsewhere(row)} by {path_text(row.path)}, outside its ceiling",
-            hint=_DECLARE
-            if row.capability.name == f"x.{row.path[-1].name}.any"
-            else fix.format(row.capability),
+            hint=remedy(row),
             related=edges(row.path),
             subject=entry,
             capability=str(row.capability),

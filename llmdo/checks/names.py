@@ -113,7 +113,10 @@ def unknown_toolset(project: Project) -> Iterator[Diagnostic]:
                 known_as, shown_by = (
                     code.unread(project, use.name)
                     or code.unresolved(project, use.name)
-                    or ("is neither a toolset nor a worker", did_you_mean(use.name, known))
+                    or (
+                        "is neither a toolset nor a worker",
+                        did_you_mean(use.name, known) or _unmatched(project),
+                    )
                 )
                 yield finding(
                     "LDO202",
@@ -126,6 +129,11 @@ def unknown_toolset(project: Project) -> Iterator[Diagnostic]:
     yield from _entries_without_toolset(graph)
     yield from code.unknown_toolsets(graph)
     yield from _tables_without_toolset(project)
+
+
+def _unmatched(project: Project) -> str | None:
+    """The hint that the file which defines a name may be one that a glob was to match."""
+    return next((problem.message for problem in project.workspace.problems if problem.code == "LDO111"), None)
 
 
 def _entries_without_toolset(graph: Graph) -> Iterator[Diagnostic]:
@@ -191,7 +199,7 @@ def unknown_worker(project: Project) -> Iterator[Diagnostic]:
                     "LDO203",
                     started.at.location,
                     f"the entry `{entry.name}` calls `{started.name}`, which is not {kinds}",
-                    hint=did_you_mean(started.name, known),
+                    hint=did_you_mean(started.name, known) or _unmatched(project),
                     fix=_respelt(started.at, started.name, known),
                 )
     yield from adopted.started_by_ours(project)
@@ -214,17 +222,21 @@ def unknown_model(project: Project) -> Iterator[Diagnostic]:
 
         model: openai:gpt-5
     """
-    known = {*project.graph.models, *models.PROVIDERS}
+    known = {*project.graph.models, *models.PROVIDERS, *models.WITHOUT_PROVIDER}
     for reference in _models(project):
         if project.gaps.aliases and ":" not in reference.name:
             continue
         if problem := models.problem_of(reference.name, project.graph.models):
             match = nearest(reference.name.partition(":")[0], known)
-            hint = f"did you mean `{match}{':' * (match in models.PROVIDERS)}`?" if match else None
+            hint = models.near_provider(reference.name)
+            if match and not hint:
+                hint = f"did you mean `{match}{':' * (match in models.PROVIDERS)}`?"
             fix = None
             if match in project.graph.models and ":" not in reference.name:
                 fix = _respelt(reference.at, reference.name, known)
-            yield finding("LDO204", reference.at.location, problem, hint=hint, fix=fix)
+            yield finding(
+                "LDO204", reference.at.location, problem, hint=hint or models.such_as(reference.name), fix=fix
+            )
 
 
 def _models(project: Project) -> Iterator[Reference]:
@@ -402,13 +414,19 @@ def unknown_capability(project: Project) -> Iterator[Diagnostic]:
     yield from (problem for problem in project.workspace.problems if problem.code == "LDO207")  # of policies
     yield from _reads_of_others(project)
     yield from _declared_families(project)
+    used = {use.name for worker in graph.workers.values() for use in worker.uses}
+    unresolved = {f"x.{name}." for name in used - graph.toolsets.keys() - graph.workers.keys()}
     for capability, place in named_capabilities(project):
+        if capability.name.startswith(tuple(unresolved)):
+            continue  # that there is no such toolset is said where it is used
         if capability.name not in known and not project.gaps.may_hide(capability.name):
             yield finding(
                 "LDO207",
                 place.location,
                 f"`{capability.name}` is not a capability",
-                hint=did_you_mean(capability.name, offered) or _why_not_own(capability.name, graph),
+                hint=toolkit.tool_hint(capability.name, graph)
+                or did_you_mean(capability.name, offered)
+                or _why_not_own(capability.name, graph),
                 fix=_respelt_rule(project, capability, place, offered),
             )
         elif capability.scope is not None and Capability(capability.name).covers_name(toolkit.DELEGATE.name):

@@ -9,7 +9,7 @@ from llmdo.base.diagnostic import LlmdoError, did_you_mean
 from llmdo.base.request_fields import option
 from llmdo.base.values import dataclass, field
 from llmdo.formats.schema import accepts_part
-from llmdo.graph.toolkit import known_capabilities
+from llmdo.graph.toolkit import known_capabilities, tool_hint
 from llmdo.policy.authority import Capability
 from llmdo.services.plan import Approving
 from llmdo.workspace import personal
@@ -88,13 +88,17 @@ def approving(options: ApprovalOptions, graph: Graph, environ: Mapping[str, str]
     return Approving(approver=approver, mode=mode, unasked=unasked, tightening=policy.rules)
 
 
+_SUCH = "such as `fs.write:drafts/**`; `llmdo reach` shows what each entry can do, and what is asked"
+
+
 def _capabilities(texts: Sequence[str], graph: Graph) -> tuple[Capability, ...]:
     known = known_capabilities(graph)
     for text in texts:
         name = Capability.parse(text).name
         if name not in known:
             raise LlmdoError(
-                f"`--approve` names `{name}`, which is not a capability", hint=did_you_mean(name, known)
+                f"`--approve` names `{name}`, which is not a capability",
+                hint=tool_hint(name, graph) or did_you_mean(name, known) or _SUCH,
             )
         if not accepts_part({"rules": {text: "allowed"}}, "manifest", "approvals"):
             raise LlmdoError(f"`--approve {text}` is not a capability, perhaps with `:path` or `:folder/**`")

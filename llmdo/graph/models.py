@@ -96,9 +96,23 @@ def model_file(reference: str) -> str | None:
     return recording_file(reference) or script_file(reference)
 
 
+def such_as(reference: str) -> str | None:
+    """The hint about a reference without a provider; None of any other."""
+    return None if ":" in reference else "name its provider as well, such as `openai:gpt-5-mini`"
+
+
+_FAMILIES = {
+    "gpt": "openai", "o1": "openai", "o3": "openai", "o4": "openai", "claude": "anthropic", "gemini": "google",
+    "mistral": "mistral", "grok": "xai", "deepseek": "deepseek", "command": "cohere",
+}  # fmt: skip
+"""How names of models begin, with their providers."""
+
+
 def near_provider(reference: str) -> str | None:
-    """The hint about a provider that is misspelt in `reference`; None if none is similar."""
+    """The hint about a provider that is misspelt or missing in `reference`; None if none is similar."""
     provider, colon, model = reference.partition(":")
+    if not colon and (family := _FAMILIES.get(re.split(r"[-.]", provider)[0].lower())):
+        return f"did you mean `{family}:{reference}`?"
     match = RENAMED.get(provider) or nearest(provider, PROVIDERS) if colon else None
     return f"did you mean `{match}:{model}`?" if match and match != provider else None
 

@@ -145,6 +145,22 @@ def known_capabilities(graph: Graph) -> frozenset[str]:
     return frozenset(names)
 
 
+_WIDEST = {"write": ["**"]}
+"""The configuration with which built-in toolsets have all their tools."""
+
+
+def tool_hint(name: str, graph: Graph) -> str | None:
+    """The hint where `name` stands for a capability and is the name of a tool: what that raises; None of another."""
+    tools = [toolset.tools[name] for toolset in graph.toolsets.values() if name in toolset.tools]
+    tools += [own[name] for kind in builtin.BUILT_IN if name in (own := builtin.tools(kind, _WIDEST))]
+    raised = sorted({capability.name for tool in tools for capability in tool.capabilities})
+    return (
+        f"`{name}` is a tool: name what it raises, {' or '.join(f'`{each}`' for each in raised)}"
+        if raised
+        else None
+    )
+
+
 def known_toolsets(graph: Graph) -> frozenset[str]:
     """Every toolset, used or not."""
     used = {use.name for worker in graph.workers.values() for use in worker.uses}

@@ -213,7 +213,9 @@ def files_in(text: str) -> tuple[InputFile, ...]:
     return tuple(InputFile(name=name, digest=digest) for name, digest in json.loads(text))
 
 
-BATCHES = Named("batch", "batches", "`llmdo batch list` lists them", "there is none in this workspace")
+BATCHES = Named(
+    "batch", "batches", "`llmdo batch list` lists them", "`llmdo batch ENTRY --inputs FILES` starts one"
+)
 
 _COLUMNS = "number, key, input, files, run, state, tries, retry, requests, cost, result, attempt, begun, behind, title"
 _HELD = "batch = :batch AND number = :number AND state = 'running' AND tries = :tries"

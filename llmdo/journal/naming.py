@@ -65,11 +65,11 @@ class Named(NamedTuple):
     plural: str
     listed: str
     """The way to list all."""
-    lacking: str
-    """The message if there is none at all."""
+    begun: str
+    """The way to the first."""
 
 
-RUNS = Named("run", "runs", "`llmdo runs` lists them", "no run has a journal here")
+RUNS = Named("run", "runs", "`llmdo runs` lists them", "`llmdo run` starts one")
 
 
 def match(
@@ -97,5 +97,8 @@ def match(
         raise LlmdoError(
             f"`{reference}` may be {len(matches)} {kind.plural}", hint=f"such as `{matches[-1]}`"
         )
-    hint = did_you_mean(reference, names) or (kind.listed if names else kind.lacking)
-    raise LlmdoError(f"there is no {kind.noun} `{reference}`", hint=hint)
+    if not names:
+        raise LlmdoError(f"there is no {kind.noun} here yet", hint=kind.begun)
+    raise LlmdoError(
+        f"there is no {kind.noun} `{reference}`", hint=did_you_mean(reference, names) or kind.listed
+    )

@@ -57,7 +57,12 @@ def root_folder(project: str | None) -> Path:
 
     chosen = project or os.environ.get("LLMDO_PROJECT")
     if not chosen:
-        return find_root(Path.cwd())
+        try:
+            return find_root(Path.cwd())
+        except LlmdoError as error:
+            if others := agents_file(Path.cwd()):
+                raise LlmdoError(error.message, hint=_scanned(*others)) from None
+            raise
     folder = Path(chosen)
     if folder.suffix in TEAM_SUFFIXES and folder.is_file():
         return team_folder(folder)
@@ -87,6 +92,28 @@ def team_folder(file: Path) -> Path:
         message = f"`{file}` is not read, because `{manifest}` is the manifest of its folder"
         raise LlmdoError(message, hint="move it to a folder of its own")
     return file.parent.absolute()
+
+
+def agents_file(folder: Path) -> tuple[str, str] | None:
+    """A file of agents of another tool in `folder`, and whose it is; None if there is none at its usual place.
+
+    Files that only their content tells, such as any `.yaml`, are not looked for.
+    """
+    from llmdo.foreign.known import formats  # only where there is no workspace
+
+    for form in formats().values():
+        for pattern in (each.removeprefix("**/") for each in form.files):
+            if pattern.startswith(("*/", "*.yaml", "*.yml", "*.prompt")):
+                continue
+            if file := next(folder.glob(pattern), None):
+                return file.relative_to(folder).as_posix(), form.product
+    return None
+
+
+def _scanned(file: str, tool: str) -> str:
+    return (
+        f"`llmdo scan` shows what the agents of {tool} in `{file}` can reach; `llmdo init` starts a workspace"
+    )
 
 
 ROOT = option(PROJECT["option"].help, "--project", metavar="DIR", last=True, by=root_folder)

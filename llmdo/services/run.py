@@ -15,7 +15,7 @@ from llmdo.base.missing import missing_file
 from llmdo.base.nearest import TEAM_FILES
 from llmdo.base.request_fields import argument, option
 from llmdo.graph import offers
-from llmdo.graph.models import near_provider, problem_of
+from llmdo.graph.models import near_provider, problem_of, such_as
 from llmdo.services.basis import Basis
 from llmdo.services.continuing import continuing, entry_of
 from llmdo.services.implied_entry import with_entry
@@ -384,7 +384,7 @@ def chosen_models(graph: Graph, models: Sequence[str], environ: Mapping[str, str
         named.append((f"LLMDO_MODEL={environment}", environment))
     for where, reference in named:
         if problem := problem_of(reference, graph.models):
-            hint = did_you_mean(reference, graph.models) or near_provider(reference)
+            hint = did_you_mean(reference, graph.models) or near_provider(reference) or such_as(reference)
             raise LlmdoError(f"`{where}`: {problem}", hint=hint)
     default = next((model for model in reversed(models) if "=" not in model), None)
     return ModelChoice(by_worker=by_worker, default=default, environment=environment)

@@ -394,7 +394,7 @@ _RUNS_AND_SESSIONS = Named(
     "run or session",
     "runs and sessions",
     "`llmdo runs` and `llmdo hook sessions` list them",
-    "nothing has a journal here",
+    "`llmdo run` starts one",
 )
 
 

@@ -10,7 +10,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from llmdo.base import parts
-from llmdo.base.diagnostic import finding
+from llmdo.base.diagnostic import finding, nearest
 from llmdo.base.source import Location, Source
 from llmdo.base.values import dataclass, field, replace
 from llmdo.formats.schema import judge
@@ -217,8 +217,17 @@ class _WorkspaceReader:
                     self.problems.append(finding(refused.code, at, f"`{path}` {refused.reason}"))
                     self.note_unread(path, "names")
                 if not named[pattern].paths and not named[pattern].refused:
-                    self.problems.append(finding("LDO111", at, f"`{pattern}` matches no file"))
+                    hint = self._near_folder(pattern)
+                    self.problems.append(finding("LDO111", at, f"`{pattern}` matches no file", hint=hint))
         return sorted(paths)
+
+    def _near_folder(self, pattern: str) -> str | None:
+        """The hint about a glob in a folder that is not there, while one with a like name is."""
+        folder, slash, rest = pattern.partition("/")
+        if not slash or is_pattern(folder) or (self.root / folder).is_dir():
+            return None
+        match = nearest(folder, [each.name for each in self.root.iterdir() if each.is_dir()])
+        return f"did you mean `{match}/{rest}`?" if match else f"there is no folder `{folder}`"
 
     def worker(self, path: str, taken: Collection[str] | None) -> WorkerFile | None:
         """The worker file at `path`; None if its header cannot be used.

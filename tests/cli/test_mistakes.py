@@ -226,6 +226,78 @@ def test_explain_says_how_to_find_what_it_does_not_know(words: str, hint: str, f
     assert said(folder, "explain", words) == message
 
 
+@pytest.mark.parametrize(
+    ("words", "hint"),
+    [
+        ("--approve refund", "`refund` is a tool: name what it raises, `x.shop.refund`"),
+        (
+            "--approve write_file",
+            "`write_file` is a tool: name what it raises, `fs.write` or `fs.write.code` or `fs.write.protected`",
+        ),
+        ("--approve fs.wrte", "did you mean `fs.write`?"),
+        (
+            "--approve zebra",
+            "such as `fs.write:drafts/**`; `llmdo reach` shows what each entry can do, and what is asked",
+        ),
+        ("--model gpt-5", "did you mean `openai:gpt-5`?"),
+        ("--model claude-opus-5", "did you mean `anthropic:claude-opus-5`?"),
+        ("--model opnai:gpt-5", "did you mean `openai:gpt-5`?"),
+        ("--model zebra", "name its provider as well, such as `openai:gpt-5-mini`"),
+    ],
+)
+def test_an_unknown_capability_or_model_leads_to_the_one_that_is_meant(
+    words: str, hint: str, folder: Path
+) -> None:
+    (folder / "shop.py").write_text(SHOP, encoding="utf-8")
+    manifest = (folder / "llmdo.toml").read_text(encoding="utf-8")
+    listed = manifest.replace("[workspace]", '[workspace]\ntoolset-modules = ["shop.py"]')
+    (folder / "llmdo.toml").write_text(listed, encoding="utf-8")
+    assert said(folder, "run", "main", "hi", "--trust", *words.split()).endswith(f"\n  hint: {hint}\n")
+
+
+@pytest.mark.parametrize(
+    ("file", "tool"),
+    [
+        (".claude/agents/reviewer.md", "Claude Code"),
+        (".claude/settings.json", "Claude Code"),
+        (".codex/config.toml", "Codex"),
+        (".github/workflows/triage.md", "GitHub Agentic Workflows"),
+        (".mcp.json", "mcp"),
+        ("opencode.json", "opencode"),
+        ("main.worker", "llm-do"),
+    ],
+)
+@pytest.mark.parametrize("command", ["check", "lock", "reach"])
+def test_a_command_beside_agents_of_another_tool_leads_to_scan(
+    command: str, file: str, tool: str, tmp_path: Path
+) -> None:
+    (tmp_path / file).parent.mkdir(parents=True, exist_ok=True)
+    (tmp_path / file).write_text("{}\n", encoding="utf-8")
+    assert said(tmp_path, command) == (
+        "error: no `llmdo.toml` in this folder or in any above it\n"
+        f"  hint: `llmdo scan` shows what the agents of {tool} in `{file}` can reach; `llmdo init` starts a workspace\n"
+    )
+
+
+@pytest.mark.parametrize("command", ["audit", "replay", "resume", "approve", "runs show"])
+def test_before_the_first_run_a_command_about_one_says_how_it_starts(command: str, folder: Path) -> None:
+    assert said(folder, *command.split(), "last") == (
+        "error: there is no run here yet\n  hint: `llmdo run` starts one\n"
+    )
+
+
+SHOP = """
+from pydantic_ai.toolsets import FunctionToolset
+
+shop = FunctionToolset()
+
+
+@shop.tool_plain(metadata={"capabilities": ["x.shop.refund"]})
+def refund(order: str) -> str:
+    return order
+"""
+
+
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     (tmp_path / "llmdo.toml").write_text(

@@ -419,21 +419,21 @@ def test_a_misspelt_required_key_is_one_finding() -> None:
         "3:1 LDO102 unknown key `nmae` in `[workspace]`, where `name` is missing (did you mean `name`?)"
     ]
     assert lines_of(judged("schema = 1\n[workspace]\nother = 1\n", "manifest")) == [
-        "2:2 LDO104 missing key `name` in `[workspace]`",
+        '2:2 LDO104 missing key `name` in `[workspace]` (add `name = "..."`)',
         "3:1 LDO102 unknown key `other` in `[workspace]`",
     ]
 
 
 def test_a_missing_key_is_shown_at_its_table() -> None:
     assert lines_of(judged("", "manifest")) == [
-        "- LDO104 missing key `schema` at the top level",
-        "- LDO104 missing key `workspace` at the top level",
+        "- LDO104 missing key `schema` at the top level (add `schema = 1`)",
+        "- LDO104 missing key `workspace` at the top level (add `[workspace]`)",
     ]
     assert lines_of(judged("---\nentry: true\n---\nPrompt.\n", "worker")) == [
-        "- LDO104 missing key `name` in the header"
+        '- LDO104 missing key `name` in the header (add `name: "..."`)'
     ]
     assert of_manifest('[[check.accept]]\ncode = "LDO510"\n') == [
-        "4:9 LDO104 missing key `reason` in `[[check.accept]]`"
+        '4:9 LDO104 missing key `reason` in `[[check.accept]]` (add `reason = "..."`)'
     ]
 
 

@@ -393,7 +393,7 @@ def test_a_run_without_a_place_for_its_audit_does_not_begin(workspace: Path) -> 
 
 
 def test_a_run_that_is_not_there_is_reported(workspace: Path) -> None:
-    assert "no run has a journal here" in llmdo(workspace, "runs", "audit", "last").stderr
+    assert "there is no run here yet" in llmdo(workspace, "runs", "audit", "last").stderr
     assert llmdo(workspace, "runs", "audit", "../../etc/passwd").returncode == 2
 
 

@@ -96,9 +96,9 @@ def test_no_two_items_have_the_same_run(batches: Batches) -> None:
 
 
 def test_batches_are_found_by_a_part_of_their_id(batches: Batches) -> None:
-    with pytest.raises(LlmdoError, match="there is no batch `last`") as none:
+    with pytest.raises(LlmdoError, match="there is no batch here yet") as none:
         batches.find("last")
-    assert none.value.hint == "there is none in this workspace"
+    assert none.value.hint == "`llmdo batch ENTRY --inputs FILES` starts one"
     for name in ("b1x", "b2y"):
         put_in(batches, "a", name=name).close()
     assert batches.names() == ["b1x", "b2y"]

@@ -115,7 +115,7 @@ PLACE = (".llmdo", "evals")
 SUFFIX = ".json"
 
 EVALUATIONS = Named(
-    "evaluation", "evaluations", "`llmdo eval list` lists them", "there is none in this workspace"
+    "evaluation", "evaluations", "`llmdo eval list` lists them", "`llmdo eval NAME` starts one"
 )
 
 

@@ -55,6 +55,13 @@ _GIVING_NOTHING: Mapping[Format, frozenset[str]] = {
 }
 """The keys that can give no permission, each with the tables that it is in."""
 
+_DECISIONS = {
+    **dict.fromkeys(("ask", "asked", "approve", "approval", "confirm", "prompt"), "needs_approval"),
+    **dict.fromkeys(("always", "auto", "ok", "true", "yes"), "allowed"),
+    **dict.fromkeys(("denied", "deny", "forbid", "forbidden", "never", "no", "false", "reject"), "blocked"),
+}
+"""Other tools' words for a decision."""
+
 _KINDS = {
     "string": "text",
     "integer": "a whole number",
@@ -76,7 +83,20 @@ def findings(document: Document, form: Format, faults: Iterable[SchemaFault]) ->
             yield _wrong_value(document, form, fault)
         elif fault not in misspelt.values():
             message = f"missing key `{fault.text}` {_inside(fault.route, form)}"
-            yield finding("LDO104", document.key(*fault.route), message)
+            yield finding("LDO104", document.key(*fault.route), message, hint=_to_add(fault, form))
+
+
+def _to_add(fault: SchemaFault, form: Format) -> str | None:
+    """The hint with the line that a table lacks; None if its value is no text and no number."""
+    schema = fault.schema["properties"].get(fault.text, {})
+    if schema.get("type") == "object" and form not in _IN_YAML:
+        return f"add `[{'.'.join(map(str, (*fault.route, fault.text)))}]`"
+    values = {"string": '"..."', "integer": "...", "array": "[...]"}
+    words = [f'"{word}"' for word in schema.get("enum", ())]
+    value = (
+        str(schema["const"]) if "const" in schema else " or ".join(words) or values.get(schema.get("type"))
+    )
+    return value and f"add `{fault.text}{': ' if form in _IN_YAML else ' = '}{value}`"
 
 
 def _misspelt(faults: Iterable[SchemaFault]) -> dict[Route, SchemaFault]:
@@ -230,7 +250,12 @@ def _value(value: object, form: Format) -> str:
 def _hint(fault: SchemaFault) -> str | None:
     value, schema = fault.value, fault.schema
     if fault.keyword == "enum":
-        return did_you_mean(fault.text, schema["enum"])
+        meant = _DECISIONS.get(fault.text.lower())
+        return (
+            f"did you mean `{meant}`?"
+            if meant in schema["enum"]
+            else did_you_mean(fault.text, schema["enum"])
+        )
     if fault.keyword != "type" or value is None or isinstance(value, (list, dict)):
         return None
     if "string" in _kinds(schema) and not isinstance(value, str):

@@ -94,7 +94,7 @@ def test_the_sessions_of_a_project_are_listed_with_their_agents_and_decisions(se
 
 def test_without_a_session_nothing_is_listed_and_runs_are_looked_for(session: Session) -> None:
     assert "no call of a session" in llmdo(session, "hook", "sessions").stderr
-    assert "there is no run `last`" in llmdo(session, "runs", "audit", "last").stderr
+    assert "there is no run here yet" in llmdo(session, "runs", "audit", "last").stderr
 
 
 @pytest.mark.parametrize("reference", ["last", NAME, "claude-1", "11111111-aaaa", "1-aaaa"])
