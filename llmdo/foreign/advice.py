@@ -265,7 +265,12 @@ def _taken(project: Foreign, leg: _Leg, every: frozenset[Spot]) -> frozenset[Spo
     rule = given.rule_at.location if given and given.rule_at else None
     path = given.at.location.path if given else ""
     if given and rule is None and (path.endswith((".json", ".jsonc")) or given.at.location.span is None):
-        silent = partial(_is_silent, project, given.tool, path)
+        agent = named(project.team.agents).get(own[0])
+        form = (agent and agent.format) or project.team.format
+        everywhere = (
+            form == "opencode" and agent is not None and not agent.path
+        )  # its settings are those of all
+        silent = partial(_is_silent, project, given.tool, "" if everywhere else path)
         return frozenset(each for each in every if each == own or silent(each))
     return frozenset(
         each
@@ -283,9 +288,12 @@ def _is_called(project: Foreign, leg: _Leg) -> bool:
 
 
 def _is_silent(project: Foreign, tool: str, path: str, spot: Spot) -> bool:
-    """Whether nothing but the settings of its file, or of the whole project, would say something about a tool."""
+    """Whether nothing but the settings of its file, or of the whole project, would say something about a tool.
+
+    `path` is that file; empty for settings that hold for every agent.
+    """
     given, agent = _grant(project, _leg_of(spot)), named(project.team.agents).get(spot[0])
-    if given is None or spot[2] != tool or given.at.location.path != path:
+    if given is None or spot[2] != tool or path not in ("", given.at.location.path):
         return False
     return given.rule_at is None or (agent is not None and not agent.path)
 
@@ -337,8 +345,9 @@ def _of_calls(project: Foreign, flow: Flow) -> FlowEdit | None:
 def _calling(agent: Agent) -> Place | None:
     """The tool of Copilot in an agent's list by which it calls those that its file names."""
     listed = agent.header.get(_HEADER)
-    is_called = agent.calls and isinstance(listed, list) and _CALLS in listed
-    return Place(agent.at.document, (_HEADER, listed.index(_CALLS))) if is_called else None
+    if not agent.calls or not isinstance(listed, list) or _CALLS not in listed:
+        return None
+    return Place(agent.at.document, (_HEADER, listed.index(_CALLS)))
 
 
 def _edit(project: Foreign, leg: _Leg) -> str | None:

@@ -182,7 +182,7 @@ def _start(files: Files, path: str) -> Location:
 def _lacking(text: reading.Text, *, is_own: bool, is_listed: bool) -> str | None:
     """The missing part of a file that is no agent; None for an agent."""
     header = text.document.data
-    if "{{" in str(header.get("name")):
+    if "{{" in str(header.get("name")) or isinstance(header.get("name"), list | dict):
         return "a placeholder for a `name`"
     if not is_own:  # a plugin's agent may be called after its file
         if is_listed:
