@@ -20,7 +20,6 @@ from llmdo.syntax.document import Place
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from llmdo.base.source import Location
     from llmdo.foreign import Foreign
     from llmdo.foreign.flows import Flow
     from llmdo.foreign.team import Agent, Grant
@@ -34,8 +33,6 @@ _HEADER = "tools"
 """The key of an agent's own list, which names whole tools."""
 
 
-_BEFORE = frozenset({"beforeshellexecution", "beforetool", "pretooluse"})
-"""The events of clients whose hooks may refuse a call."""
 _CALLS = "agent"
 MANY = 3  # further tools that a hint names
 
@@ -88,33 +85,6 @@ def way_text(flow: Flow) -> str:
             return f"what it writes to `{flow.row.capability.scope or 'github.com'}`"
         case WayOut.OPEN_SERVER:
             return f"the server `{excerpt(flow.row.path[-1].name)}`"
-
-
-def refuser(project: Foreign, flow: Flow) -> Location | None:
-    """The place of a hook that is asked before the way out, and may refuse it: what it answers is not known."""
-    agents = named(project.team.agents)
-    sender = agents.get(flow.row.path[-2].name) if len(flow.row.path) > 1 else None
-    if sender is None:
-        return None
-    form = sender.format or project.team.format
-    of_session = {"claude": "claude", "github-actions": "claude"}.get(form)
-    tool = flow.row.tool.partition("(")[0].lower()
-    asked = [
-        event
-        for agent in agents.values()
-        if agent is sender or (not agent.path and (agent.format or project.team.format) == of_session)
-        for event in agent.events
-        if event.toolset.lower().removeprefix("hook ") in _BEFORE and _is_about(event, tool)
-    ]
-    return asked[0].at.location if asked else None
-
-
-def _is_about(event: Grant, tool: str) -> bool:
-    """Whether the matcher of a hook's group names a tool, or there is none."""
-    numbers = [at for at, step in enumerate(event.at.route) if isinstance(step, int)]
-    group = Place(event.at.document, event.at.route[: numbers[0] + 1]).data if numbers else None
-    matcher = str(group.get("matcher") or "*").lower() if isinstance(group, dict) else "*"
-    return tool in re.split(r"[|,\s]+", matcher) or "*" in matcher
 
 
 def places(project: Foreign, flow: Flow) -> list[Related]:
@@ -265,7 +235,12 @@ def _taken(project: Foreign, leg: _Leg, every: frozenset[Spot]) -> frozenset[Spo
     rule = given.rule_at.location if given and given.rule_at else None
     path = given.at.location.path if given else ""
     if given and rule is None and (path.endswith((".json", ".jsonc")) or given.at.location.span is None):
-        silent = partial(_is_silent, project, given.tool, path)
+        agent = named(project.team.agents).get(own[0])
+        form = (agent and agent.format) or project.team.format
+        everywhere = (
+            form == "opencode" and agent is not None and not agent.path
+        )  # its settings are those of all
+        silent = partial(_is_silent, project, given.tool, "" if everywhere else path)
         return frozenset(each for each in every if each == own or silent(each))
     return frozenset(
         each
@@ -283,9 +258,12 @@ def _is_called(project: Foreign, leg: _Leg) -> bool:
 
 
 def _is_silent(project: Foreign, tool: str, path: str, spot: Spot) -> bool:
-    """Whether nothing but the settings of its file, or of the whole project, would say something about a tool."""
+    """Whether nothing but the settings of its file, or of the whole project, would say something about a tool.
+
+    `path` is that file; empty for settings that hold for every agent.
+    """
     given, agent = _grant(project, _leg_of(spot)), named(project.team.agents).get(spot[0])
-    if given is None or spot[2] != tool or given.at.location.path != path:
+    if given is None or spot[2] != tool or path not in ("", given.at.location.path):
         return False
     return given.rule_at is None or (agent is not None and not agent.path)
 
@@ -337,8 +315,9 @@ def _of_calls(project: Foreign, flow: Flow) -> FlowEdit | None:
 def _calling(agent: Agent) -> Place | None:
     """The tool of Copilot in an agent's list by which it calls those that its file names."""
     listed = agent.header.get(_HEADER)
-    is_called = agent.calls and isinstance(listed, list) and _CALLS in listed
-    return Place(agent.at.document, (_HEADER, listed.index(_CALLS))) if is_called else None
+    if not agent.calls or not isinstance(listed, list) or _CALLS not in listed:
+        return None
+    return Place(agent.at.document, (_HEADER, listed.index(_CALLS)))
 
 
 def _edit(project: Foreign, leg: _Leg) -> str | None:

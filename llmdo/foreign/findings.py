@@ -12,6 +12,7 @@ from llmdo.foreign import advice, flows
 from llmdo.foreign.building import STARTS, named
 from llmdo.foreign.flows import UNKNOWN
 from llmdo.foreign.lines import PUSHES
+from llmdo.foreign.refusing import refuser
 from llmdo.foreign.team import NAME_TOOLS
 from llmdo.policy.authority import Capability, gravity
 from llmdo.reach.flows import legs_text
@@ -376,7 +377,7 @@ def _of_flow(project: Foreign, code: str, name: str, flow: Flow, sentence: str) 
         by_whom = "; those who may write start it, and it reads what others wrote there"
     if flow.is_asked:
         by_whom = f"{by_whom}; a person is asked before it reads that, and sees the call alone"
-    hook = advice.refuser(project, flow)
+    hook = refuser(project, flow)
     perhaps = f"; a hook before `{excerpt(flow.row.tool)}` may refuse it ({place(hook)})" if hook else ""
     return finding(
         code,

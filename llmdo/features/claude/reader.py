@@ -20,7 +20,7 @@ from llmdo.foreign.known import tools_of
 from llmdo.foreign.team import MAX_NAME, Team
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
     from llmdo.base.diagnostic import Diagnostic
     from llmdo.features.claude.plugins import ClaudePlugin
@@ -123,14 +123,7 @@ def _agent_files(files: Files, paths: Sequence[str], plugins: Iterable[ClaudePlu
     refused = {plugin.root for plugin in plugins if plugin.is_refused}
     agents: list[_AgentFile] = []
     others: dict[str, Diagnostic] = {}
-    samples = [path for path in paths if path not in prefixes and _SAMPLE.match(path)]
-    if samples:
-        folder = above_own(samples[0]) or samples[0].partition("/agents/")[0]
-        message = f"nobody starts Claude Code in `{folder}`, so its agents were not read ({len(samples)} such files)"
-        files.problems.append(
-            finding("LDO154", Location(samples[0]), message, hint="give that folder to read them")
-        )
-    for path in sorted({*paths, *prefixes} - {*samples}):
+    for path in sorted({*paths, *prefixes} - _samples(files, paths, prefixes)):
         own = f"/{OWN}" in f"/{path}" and not path.startswith(IN_PLUGINS)
         if ("/.claude/worktrees/" in f"/{path}") or (path.endswith((COPILOT, _SKILL)) and not own):
             continue
@@ -174,6 +167,18 @@ def _agent_files(files: Files, paths: Sequence[str], plugins: Iterable[ClaudePlu
     return agents
 
 
+def _samples(files: Files, paths: Iterable[str], prefixes: Collection[str]) -> set[str]:
+    """The agents of no plugin in a folder of things to copy, which are noted."""
+    samples = [path for path in paths if path not in prefixes and _SAMPLE.match(path)]
+    if samples:
+        folder = above_own(samples[0]) or samples[0].partition("/agents/")[0]
+        message = f"nobody starts Claude Code in `{folder}`, so its agents were not read ({len(samples)} such files)"
+        files.problems.append(
+            finding("LDO154", Location(samples[0]), message, hint="give that folder to read them")
+        )
+    return {*samples}
+
+
 def _start(files: Files, path: str) -> Location:
     source = files.source(path)
     return source.location() if source else Location(path)
@@ -182,7 +187,7 @@ def _start(files: Files, path: str) -> Location:
 def _lacking(text: reading.Text, *, is_own: bool, is_listed: bool) -> str | None:
     """The missing part of a file that is no agent; None for an agent."""
     header = text.document.data
-    if "{{" in str(header.get("name")):
+    if "{{" in str(header.get("name")) or isinstance(header.get("name"), list | dict):
         return "a placeholder for a `name`"
     if not is_own:  # a plugin's agent may be called after its file
         if is_listed:

@@ -81,6 +81,8 @@ class Sandbox:
     network: bool = False
     is_off: bool = False
     at: Place | None = None
+    network_at: Place | None = None
+    """The setting that opens the network to its commands, beside the one that names it."""
 
 
 SANDBOXES = {
@@ -128,7 +130,8 @@ def sandbox_of(files: Files, layers: ConfigLayers) -> Sandbox:
         files.note("LDO151", at, f"Codex does not know the sandbox `{excerpt(mode)}`", hint)
     sandbox = replace(SANDBOXES.get(mode or DEFAULT, SANDBOXES[DEFAULT]), at=at)
     if sandbox.name == "workspace-write" and layers.is_true("sandbox_workspace_write", "network_access"):
-        return replace(sandbox, network=True)
+        opened = layers.get("sandbox_workspace_write", "network_access")[1]
+        return replace(sandbox, network=True, network_at=opened)
     return sandbox
 
 

@@ -163,8 +163,9 @@ class CodexTools:
                 ("shell, in the workspace", sandbox.writes),
                 ("shell, with network_access", sandbox.network),
             ):
+                at = sandbox.network_at or sandbox.at if line.endswith("network_access") else sandbox.at
                 if has:
-                    yield self._grant(line, approvals.inside, inside, sandbox.at)
+                    yield self._grant(line, approvals.inside, inside, at)
         yield self._grant("unsandboxed shell", approvals.outside, outside, off or approvals.at or sandbox.at)
         for rule in self.rules:
             origin = rule.at.document.source.path

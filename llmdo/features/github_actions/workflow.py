@@ -256,7 +256,7 @@ _NO_AGENT = re.compile(r"setup|install|docs?-|usage|mirror|status|version|bump|v
 _KEY = re.compile(r"(?:anthropic|claude|copilot|cursor)[\w-]*(?:key|token|rule[_-]id)", re.IGNORECASE)
 
 _MODEL_KEY = re.compile(
-    r"(?:ANTHROPIC|CLAUDE|CODEX|CURSOR|DEEPSEEK|GEMINI|GOOGLE|GROQ|LLM|MISTRAL|OPENAI|OPENROUTER|XAI)\w*_(?:KEY|TOKEN)"
+    r"(?!\w*(?:GITHUB|GH)_TOKEN$)(?:ANTHROPIC|CLAUDE|CODEX|CURSOR|DEEPSEEK|GEMINI|GOOGLE|GROQ|LLM|MISTRAL|OPENAI|OPENROUTER|XAI)\w*_(?:KEY|TOKEN)"
 )
 """Variables that hold the key of a model."""
 _SCRIPT = re.compile(r"(?:^\.?/|^[\w.-]+/).|\.(?:[cm]?[jt]s|py|rb|sh)$")

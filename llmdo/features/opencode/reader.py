@@ -177,9 +177,8 @@ class _OpencodeProject:
         return None
 
     def _of_files(self) -> Place:
-        """The place of built-in agents of a project without settings."""
-        first = next(iter(self.declared.values()), None)
-        return first.place("description") if first else folder_place(".opencode")
+        """The place of built-in agents of a project without settings: no file of another agent says what they do."""
+        return folder_place(".opencode")
 
     def _agent(
         self,

@@ -1,0 +1,45 @@
+"""The hooks that a client asks before a call: what they answer is not known, so each of them may refuse it."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from llmdo.foreign.building import named
+from llmdo.syntax.document import Place
+
+if TYPE_CHECKING:
+    from llmdo.base.source import Location
+    from llmdo.foreign import Foreign
+    from llmdo.foreign.flows import Flow
+    from llmdo.foreign.team import Grant
+
+_BEFORE = frozenset({"beforeshellexecution", "beforetool", "pretooluse"})
+"""The events of clients whose hooks may refuse a call."""
+
+
+def refuser(project: Foreign, flow: Flow) -> Location | None:
+    """The place of a hook that is asked before the way out, and may refuse it: what it answers is not known."""
+    agents = named(project.team.agents)
+    sender = agents.get(flow.row.path[-2].name) if len(flow.row.path) > 1 else None
+    if sender is None:
+        return None
+    form = sender.format or project.team.format
+    of_session = {"claude": "claude", "github-actions": "claude"}.get(form)
+    tool = flow.row.tool.partition("(")[0].lower()
+    asked = [
+        event
+        for agent in agents.values()
+        if agent is sender or (not agent.path and (agent.format or project.team.format) == of_session)
+        for event in agent.events
+        if event.toolset.lower().removeprefix("hook ") in _BEFORE and _is_about(event, tool)
+    ]
+    return asked[0].at.location if asked else None
+
+
+def _is_about(event: Grant, tool: str) -> bool:
+    """Whether the matcher of a hook's group names a tool, or there is none."""
+    numbers = [at for at, step in enumerate(event.at.route) if isinstance(step, int)]
+    group = Place(event.at.document, event.at.route[: numbers[0] + 1]).data if numbers else None
+    matcher = str(group.get("matcher") or "*").lower() if isinstance(group, dict) else "*"
+    return tool in re.split(r"[|,\s]+", matcher) or "*" in matcher
