@@ -328,6 +328,7 @@ COMMANDS: Mapping[str, Mapping[str, tuple[str, ...] | None]] = {
         "--case": (),
         "--repeat": (),
         "--record": None,
+        "--record-script": (),
         "--model": (),
         "--rev": (),
         "--sources": (),
