@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 from llmdo.base import resources
 from llmdo.base.diagnostic import LlmdoError, did_you_mean
 from llmdo.scaffold import files
+from llmdo.scaffold.team import TeamAnswers
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
     from pathlib import Path
 
 _LINES = {".gitattributes": "llmdo.lock text eol=lf", ".gitignore": ".llmdo/"}
@@ -20,14 +21,20 @@ _LINES = {".gitattributes": "llmdo.lock text eol=lf", ".gitignore": ".llmdo/"}
 _SCHEMAS = {"schemas/llmdo-manifest.json": "manifest.json", "schemas/llmdo-worker.json": "worker.json"}
 """Copied into the workspace, so that the editor lines name an existing file, offline too."""
 
+_BLANK = re.compile(r"\{\{([a-z-]+)\}\}")
+
 
 def templates() -> tuple[str, ...]:
     """The names of the templates, sorted."""
     return tuple(sorted(folder.name for folder in resources.folder("templates").iterdir() if folder.is_dir()))
 
 
-def init(directory: Path, template: str, *, force: bool) -> tuple[str, ...]:
+def init(
+    directory: Path, template: str, *, force: bool, values: Mapping[str, str] | None = None
+) -> tuple[str, ...]:
     """Makes `directory` a workspace from a template; returns the POSIX paths of the written files, in order.
+
+    `values` are for the blanks of the template `team`, which has some of its own.
 
     Equal files are left alone. `force` replaces different ones; links and folders are never replaced, and nothing is
     written through a link.
@@ -38,7 +45,8 @@ def init(directory: Path, template: str, *, force: bool) -> tuple[str, ...]:
     """
     if directory.exists() and not directory.is_dir():
         raise LlmdoError(f"`{directory}` is not a folder", exit_code=1)
-    contents = _contents(directory, template)
+    values = {"name": workspace_name(directory), **(values or TeamAnswers().values())}
+    contents = _contents(directory, template, values)
     blocked = {path: reason for path in contents if (reason := files.obstacle(directory, path))}
     current = {path: files.read(directory, path) for path in contents if path not in blocked}
     missing = {path: content for path, content in contents.items() if current.get(path) != content}
@@ -63,7 +71,7 @@ def workspace_name(directory: Path) -> str:
     return re.sub(r"^[^A-Za-z]+", "", name)[:64].rstrip("-") or "workspace"
 
 
-def _contents(directory: Path, template: str) -> dict[str, bytes]:
+def _contents(directory: Path, template: str, values: Mapping[str, str]) -> dict[str, bytes]:
     """Every file of the new workspace with its content, in order of path."""
     if template not in templates():
         raise LlmdoError(
@@ -76,11 +84,15 @@ def _contents(directory: Path, template: str) -> dict[str, bytes]:
         for file in folder.rglob("*")
         if file.is_file() and "__pycache__" not in file.parts  # installers compile the Python files
     }
-    name = workspace_name(directory)
-    contents = {path: text.replace("{{name}}", name).encode() for path, text in texts.items()}
+    contents = {_filled(path, values): _filled(text, values).encode() for path, text in texts.items()}
     contents |= {path: resources.read("schemas", schema).encode() for path, schema in _SCHEMAS.items()}
     contents |= {path: _with_line(directory, path, line) for path, line in _LINES.items()}
     return dict(sorted(contents.items()))
+
+
+def _filled(text: str, values: Mapping[str, str]) -> str:
+    """`text` with the values of its blanks, such as `{{name}}`; other braces stay."""
+    return _BLANK.sub(lambda blank: values.get(blank[1], blank[0]), text)
 
 
 def _with_line(directory: Path, path: str, line: str) -> bytes:

@@ -103,7 +103,7 @@ def test_help_lists_every_command_in_its_order_with_its_whole_first_sentence(tmp
     text = llmdo(tmp_path, "--help").stdout
     listed = re.findall(r"^  ([a-z]+)  ", text.split("Commands:")[1], re.MULTILINE)
     assert " ".join(listed) == (
-        "scan init add remove check lock diff explain suggest graph page reach why trust hook run batch chat worker fleet resume replay "
+        "scan new init add remove check lock diff explain suggest graph page reach why trust hook run batch chat worker fleet resume replay "
         "inbox approve runs store audit test eval import schema doctor serve lsp completion"
     )
     assert "..." not in text.split("Commands:")[1]

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
 REGISTER: Mapping[str, tuple[int, str]] = {
     "scan": (5, "scan"),
+    "new": (8, "init"),
     "init": (10, "init"),
     "add": (20, "edit"),
     "remove": (20, "edit"),
