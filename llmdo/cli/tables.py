@@ -11,8 +11,17 @@ if TYPE_CHECKING:
 
 COMMANDS: Mapping[str, Mapping[str, tuple[str, ...] | None]] = {
     "scan": {"--fail-on": (), "--many": (), "--to": (), "--format": ("text", "markdown", "json")},
+    "new": {
+        "--purpose": (),
+        "--reads": (),
+        "--writes": (),
+        "--strangers": (),
+        "--model": (),
+        "--yes": None,
+        "--force": None,
+    },
     "init": {
-        "--template": ("minimal", "delegation", "tools", "chat", "service"),
+        "--template": ("minimal", "delegation", "team", "tools", "chat", "service"),
         "--force": None,
         "--from": (),
     },
@@ -256,6 +265,7 @@ COMMANDS: Mapping[str, Mapping[str, tuple[str, ...] | None]] = {
         "--case": (),
         "--repeat": (),
         "--record": None,
+        "--record-script": (),
         "--model": (),
         "--rev": (),
         "--sources": (),

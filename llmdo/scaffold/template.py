@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from llmdo.base import resources
 from llmdo.base.diagnostic import LlmdoError, did_you_mean
 from llmdo.scaffold import files
+from llmdo.scaffold.team import TeamAnswers
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -20,14 +21,20 @@ _LINES = {".gitattributes": "llmdo.lock text eol=lf", ".gitignore": ".llmdo/"}
 _SCHEMAS = {"schemas/llmdo-manifest.json": "manifest.json", "schemas/llmdo-worker.json": "worker.json"}
 """Copied into the workspace, so that the editor lines name an existing file, offline too."""
 
+_BLANK = re.compile(r"\{\{([a-z-]+)\}\}")
+
 
 def templates() -> tuple[str, ...]:
     """The names of the templates, sorted."""
     return tuple(sorted(folder.name for folder in resources.folder("templates").iterdir() if folder.is_dir()))
 
 
-def init(directory: Path, template: str, *, force: bool) -> tuple[str, ...]:
+def init(
+    directory: Path, template: str, *, force: bool, values: Mapping[str, str] | None = None
+) -> tuple[str, ...]:
     """Makes `directory` a workspace from a template; returns the POSIX paths of the written files, in order.
+
+    `values` are for the blanks of the template `team`, which has some of its own.
 
     Equal files are left alone. `force` replaces different ones; links and folders are never replaced, and nothing is
     written through a link.
@@ -36,7 +43,10 @@ def init(directory: Path, template: str, *, force: bool) -> tuple[str, ...]:
         LlmdoError: there is no such template, something is in the way (then nothing was written), or the
             file system refuses.
     """
-    return write_new(directory, _contents(directory, template), force=force)
+    if directory.exists() and not directory.is_dir():
+        raise LlmdoError(f"`{directory}` is not a folder", exit_code=1)
+    values = {"name": workspace_name(directory), **(values or TeamAnswers().values())}
+    return write_new(directory, _contents(directory, template, values), force=force)
 
 
 def write_new(directory: Path, contents: Mapping[str, bytes], *, force: bool) -> tuple[str, ...]:
@@ -65,7 +75,7 @@ def workspace_name(directory: Path) -> str:
     return re.sub(r"^[^A-Za-z]+", "", name)[:64].rstrip("-") or "workspace"
 
 
-def _contents(directory: Path, template: str) -> dict[str, bytes]:
+def _contents(directory: Path, template: str, values: Mapping[str, str]) -> dict[str, bytes]:
     """Every file of the new workspace with its content, in order of path."""
     if template not in templates():
         raise LlmdoError(
@@ -78,8 +88,7 @@ def _contents(directory: Path, template: str) -> dict[str, bytes]:
         for file in folder.rglob("*")
         if file.is_file() and "__pycache__" not in file.parts  # installers compile the Python files
     }
-    name = workspace_name(directory)
-    contents = {path: text.replace("{{name}}", name).encode() for path, text in texts.items()}
+    contents = {_filled(path, values): _filled(text, values).encode() for path, text in texts.items()}
     contents |= {path: resources.read("schemas", schema).encode() for path, schema in _SCHEMAS.items()}
     return with_lines(directory, contents)
 
@@ -94,6 +103,11 @@ def with_lines(directory: Path, contents: Mapping[str, bytes]) -> dict[str, byte
         raise LlmdoError(f"`{directory}` is not a folder", exit_code=1)
     lines = {path: _with_line(directory, path, line) for path, line in _LINES.items()}
     return dict(sorted({**contents, **lines}.items()))
+
+
+def _filled(text: str, values: Mapping[str, str]) -> str:
+    """`text` with the values of its blanks, such as `{{name}}`; other braces stay."""
+    return _BLANK.sub(lambda blank: values.get(blank[1], blank[0]), text)
 
 
 def _with_line(directory: Path, path: str, line: str) -> bytes:

@@ -137,6 +137,17 @@ def filled(value: Any, blanks: Mapping[str, str]) -> Any:
     return value
 
 
+def escaped(value: Any) -> Any:
+    """The value that `filled` makes into this one."""
+    if isinstance(value, str):
+        return _BLANK.sub(lambda each: f"{{{each[0]}}}", value)
+    if isinstance(value, list):
+        return [escaped(each) for each in value]
+    if isinstance(value, dict):
+        return {key: escaped(each) for key, each in value.items()}
+    return value
+
+
 def _filled(blank: re.Match[str], blanks: Mapping[str, str]) -> str:
     before, name, after = blank.groups()
     return f"{before}{name}{after}" if before or after else blanks[name]

@@ -399,7 +399,7 @@ READING = {
 }
 """What executes nothing of a workspace: whatever comes of it, no question and no line about trust does."""
 
-WRITING = {"init", *(name for name in COMMANDS if name.startswith(("add ", "remove ")))}
+WRITING = {"init", "new", *(name for name in COMMANDS if name.startswith(("add ", "remove ")))}
 REPEATING = {"runs replay", "eval start"}
 """What has tests of its own below."""
 ON_A_FLEET = {"fleet worker"}  # `tests/features/fleet/test_worker.py`

@@ -108,7 +108,7 @@ def listed(text: str) -> list[str]:
 def test_the_first_help_lists_eleven_commands_in_five_groups(tmp_path: Path) -> None:
     text = llmdo(tmp_path, "--help").stdout
     assert " ".join(listed(text)) == (
-        "Begin scan init Prove check reach diff lock Run run inbox Look runs page Operate fleet"
+        "Begin scan new Prove check reach diff lock Run run inbox Look runs page Operate fleet"
     )
     assert "llmdo help all" in text
     assert llmdo(tmp_path).stdout == llmdo(tmp_path, "help").stdout == llmdo(tmp_path, "-h").stdout == text
@@ -117,7 +117,7 @@ def test_the_first_help_lists_eleven_commands_in_five_groups(tmp_path: Path) -> 
 def test_help_all_lists_every_command_in_its_order_with_its_whole_first_sentence(tmp_path: Path) -> None:
     text = llmdo(tmp_path, "help", "all").stdout
     assert " ".join(listed(text)) == (
-        "Begin scan init add remove import trust Prove check reach diff lock suggest explain "
+        "Begin scan new init add remove import trust Prove check reach diff lock suggest explain "
         "Run run chat batch resume inbox approve eval Look runs page Operate fleet hook serve doctor "
         "Develop schema lsp completion"
     )

@@ -45,7 +45,7 @@ EVERY_TEMPLATE = pytest.mark.parametrize(
 
 
 def test_the_templates_are_these() -> None:
-    assert scaffold.templates() == ("chat", "delegation", "minimal", "service", "tools")
+    assert scaffold.templates() == ("chat", "delegation", "minimal", "service", "team", "tools")
 
 
 @pytest.mark.parametrize("name", ["chat", "service"])

@@ -28,7 +28,8 @@ class HelpPlace(NamedTuple):
 
 REGISTER: Mapping[str, tuple[HelpPlace, str]] = {
     "scan": (HelpPlace("Begin", 10, is_first=True), "scan"),
-    "init": (HelpPlace("Begin", 20, is_first=True), "init"),
+    "new": (HelpPlace("Begin", 15, is_first=True), "init"),
+    "init": (HelpPlace("Begin", 20), "init"),
     "add": (HelpPlace("Begin", 30), "edit"),
     "remove": (HelpPlace("Begin", 30), "edit"),
     "trust": (HelpPlace("Begin", 50), "trust"),

@@ -1,24 +1,25 @@
-"""`llmdo init`."""
+"""`llmdo init` and `llmdo new`: a new workspace."""
 
 from __future__ import annotations
 
 import os
+import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Literal
+
+import typer
 
 from llmdo.base.request_fields import argument, option
 from llmdo.cli import quick, requests
 from llmdo.cli.console import FINE, put, say
+from llmdo.services import new as service
 from llmdo.services.root import TEAM_SUFFIXES, team_folder
-
-if TYPE_CHECKING:
-    import typer
 
 
 def init(
     directory: Annotated[Path, argument("[DIR]", "The folder; created if needed.")] = Path(),
     template: Annotated[
-        Literal["minimal", "delegation", "tools", "chat", "service"], option("What to start from.")
+        Literal["minimal", "delegation", "team", "tools", "chat", "service"], option("What to start from.")
     ] = "minimal",
     force: Annotated[bool, option("Replace existing files.")] = False,
     adopted: Annotated[
@@ -32,19 +33,36 @@ def init(
 ) -> int:
     """Start a workspace."""
     from llmdo import scaffold
-    from llmdo.services.relocking import after_init
 
     if adopted and Path(adopted[0]).suffix in TEAM_SUFFIXES:
         return _unfold(adopted, directory, force=force)
     if adopted:
         return _adopt(directory, adopted)
-    written = scaffold.init(directory, template, force=force)
+    _written(directory, scaffold.init(directory, template, force=force))
+    say(f"a workspace from the template `{template}`; next: llmdo check, llmdo run")
+    return FINE
+
+
+def new(request: service.NewRequest) -> int:
+    """Start a team of three that asks before it writes: five questions, then files that check and run."""
+    is_terminal = sys.stdin.isatty() and sys.stderr.isatty()
+    _written(request.directory, service.new(request, _ask if is_terminal else None, say))
+    say("a team of three; next: llmdo check, llmdo run")
+    return FINE
+
+
+def _ask(question: str, suggestion: str) -> str:
+    return str(typer.prompt(question, default=suggestion, err=True))
+
+
+def _written(directory: Path, written: tuple[str, ...]) -> None:
+    """Lists new files, answers for them, and locks the workspace."""
+    from llmdo.services.relocking import after_init
+
     for path in written:
         put(str(path))
     _trust(directory, written)
     after_init(directory, say, frozen=quick.is_locked(flag=False, environ=os.environ))
-    say(f"a workspace from the template `{template}`; next: llmdo check, llmdo run")
-    return FINE
 
 
 def _unfold(named: tuple[str, ...], directory: Path, *, force: bool) -> int:
@@ -91,5 +109,6 @@ def _trust(directory: Path, written: tuple[str, ...]) -> None:
 
 
 def add_to(app: typer.Typer) -> None:
-    """Makes the command known."""
+    """Makes the commands known."""
+    requests.add(app, new)
     requests.add(app, init)

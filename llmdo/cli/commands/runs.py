@@ -135,9 +135,16 @@ def export(
         bool, option("Leave out the sources; the run can then be resumed only here.")
     ] = False,
 ) -> int:
-    """Write a run, with the code that it needs, to a file that another machine can replay and go on with."""
-    from llmdo.services import export_import
+    """Write a run, with the code that it needs, to a file that another machine can replay and go on with.
 
+    To a FILE.yaml only what its models said, as a script: `--model script:FILE.yaml` says it again.
+    """
+    from llmdo.services import export_import, script_export
+
+    if file.suffix == script_export.SUFFIX:
+        number = script_export.export_script(root, [run], file)
+        say(f"wrote {number} answer{'s' if number != 1 else ''} to {file}: review it, it holds what was said")
+        return FINE
     number = export_import.export(root, run, file, with_sources=not no_sources)
     say(f"wrote {file}" + (f" with {export_import.counted_sources(number)}" if number else ""))
     return FINE

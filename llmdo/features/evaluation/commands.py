@@ -7,6 +7,7 @@ import time
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from importlib.util import find_spec
+from pathlib import Path  # noqa: TC003  # a field's type
 from typing import TYPE_CHECKING
 
 from llmdo.base.diagnostic import LlmdoError
@@ -27,13 +28,13 @@ from llmdo.services.diff import WORKTREE
 from llmdo.services.requirements import require_models
 from llmdo.services.root import DEBUG, LOCKED, PROJECT, root_folder
 from llmdo.services.run import chosen_models
+from llmdo.services.script_export import export_script
 from llmdo.services.soundness import require_sound
 from llmdo.workspace import project as projects
 from llmdo.workspace.evals import path_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
-    from pathlib import Path
 
     from llmdo.features.batch.commands import BatchHost
     from llmdo.features.evaluation.gate import OpenedEvalGate
@@ -121,6 +122,14 @@ class EvalRequest:
         default=False,
         metadata=option("Write what models answer to evals/NAME.recorded.json, for review.", "--record"),
     )
+    script: Path | None = field(
+        default=None,
+        metadata=option(
+            "Write what models answer to this new file, for `script:FILE.yaml`.",
+            "--record-script",
+            metavar="FILE",
+        ),
+    )
 
 
 def start(request: EvalRequest, host: BatchHost) -> Evaluated:
@@ -153,7 +162,12 @@ def start(request: EvalRequest, host: BatchHost) -> Evaluated:
             for variant in variants
         ),
     )
-    return _worked(evaluated, suite, project, terms.working, gate, host)
+    evaluated = _worked(evaluated, suite, project, terms.working, gate, host)
+    if request.script and not evaluated.unfinished:
+        ran = (run for _, run in recordings.runs_in(root, evaluated.variants[0]))
+        number = export_script(root, ran, request.script)
+        host.tell(f"wrote {number} answers to {request.script}: review it before you share it")
+    return evaluated
 
 
 def resume(reference: str, terms: EvalTerms, host: BatchHost) -> Evaluated:
@@ -207,7 +221,7 @@ def _require_alone(request: EvalRequest) -> None:
         LlmdoError: The request combines a recording with an option that excludes it.
     """
     variants, option = request.variants, "--recorded" if request.variants.recorded else "--record"
-    if not (variants.recorded or request.records):
+    if not (variants.recorded or request.records or request.script):
         return
     if variants.recorded and request.records:
         raise LlmdoError("`--record` asks models, and `--recorded` asks none", hint="run one after the other")

@@ -91,7 +91,7 @@ def write(root: Path, suite: Suite, variant: Variant, environ: Mapping[str, str]
     redaction = Redaction.of(environ)
     runs = runs_of(root)
     run_recordings = []
-    for case, run in _runs(root, variant):
+    for case, run in runs_in(root, variant):
         if runs.has(run):
             with runs.read(run, whole=True) as journal:
                 journal.know(redaction.known)
@@ -117,7 +117,7 @@ def write(root: Path, suite: Suite, variant: Variant, environ: Mapping[str, str]
     )
 
 
-def _runs(root: Path, variant: Variant) -> Iterator[tuple[str, str]]:
+def runs_in(root: Path, variant: Variant) -> Iterator[tuple[str, str]]:
     """The runs of the cases and of the judges, each with its case."""
     cases = {trial.run: trial.case for trial in variant.trials}
     yield from ((case, run) for run, case in cases.items())
