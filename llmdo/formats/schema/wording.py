@@ -94,7 +94,9 @@ def _to_add(fault: SchemaFault, form: Format) -> str | None:
     values = {"string": '"..."', "integer": "...", "array": "[...]"}
     words = [f'"{word}"' for word in schema.get("enum", ())]
     value = (
-        str(schema["const"]) if "const" in schema else " or ".join(words) or values.get(schema.get("type"))
+        str(schema["const"])
+        if "const" in schema
+        else " or ".join(words) or values.get(str(schema.get("type")))
     )
     return value and f"add `{fault.text}{': ' if form in _IN_YAML else ' = '}{value}`"
 
