@@ -89,7 +89,7 @@ def _route(route: Route) -> Route:
     return route if not route or route[0] in _TABLES or route[0] == AGENTS else ("workspace", *route)
 
 
-def _started(agents: Mapping[str, Json], data: Mapping[str, Json]) -> dict[str, Mapping[str, Json]]:
+def _started(agents: Mapping[str, Json], data: Mapping[str, Json]) -> Mapping[str, Mapping[str, Json]]:
     """The agents, of which the first can be started if nothing says what can."""
     headers = {name: dict(table(agent)) for name, agent in agents.items()}
     if headers and "entries" not in data and not any("entry" in header for header in headers.values()):
