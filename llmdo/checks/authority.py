@@ -157,7 +157,7 @@ def delegate_gain(project: Project) -> Iterator[Diagnostic]:
 
     Its own worker does not have the capability; somebody it delegates to does. That may be the plan, or a
     confused deputy: whoever talks the first worker into a call uses the second one's power. Say what the entry may
-    reach, and the next gain is an error.
+    reach, there or in the `may` of its worker, and the next gain is an error.
 
     Fails:
 
@@ -172,6 +172,9 @@ def delegate_gain(project: Project) -> Iterator[Diagnostic]:
     """
     for entry in project.graph.entries.values():
         if entry.may is not None or entry.worker is None:
+            continue
+        worker = project.graph.workers.get(entry.worker.name)
+        if worker is not None and worker.may is not None:  # which holds for all below it
             continue
         for gain in gains(project.analysis.of(entry)):
             if gain.first.use is None:

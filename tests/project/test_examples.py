@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 import shlex
-import tomllib
 from pathlib import Path
 
 import pytest
 
+from llmdo.workspace import project
 from tests.support.commands import llmdo, process
 from tests.support.examples import EXAMPLES, copied, sessions
 
-ALL = sorted(path.parent.name for path in EXAMPLES.glob("*/llmdo.toml"))
+ALL = sorted(path.parent.name for name in ("llmdo.toml", "team.yaml") for path in EXAMPLES.glob(f"*/{name}"))
 READMES = sorted(path.parent.name for path in EXAMPLES.glob("*/README.md"))
 
 OUTPUTS = {
     "greeter": "Hello Ada, how nice to meet you!\n",
     "calculator": "factorial of 7: 5040\nprime factors of 360: 2 x 2 x 2 x 3 x 3 x 5\n",
     "confused_deputy": "published v1.2.0\n",
+    "issue_desk": "kettle-too-loud: drafts/kettle-too-loud.md\nurgent: drafts/urgent.md\n",
 }
 WORDS = {"confused_deputy": ["release"], "pitchdeck": ["pitchdeck"]}
 
@@ -120,7 +121,7 @@ def test_a_deck_by_another_name_can_be_mapped(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ALL)
 def test_every_run_of_an_example_is_repeated_from_its_journal(name: str, tmp_path: Path) -> None:
     root = copied(name, tmp_path)
-    entries = tomllib.loads((root / "llmdo.toml").read_text(encoding="utf-8")).get("entries", {})
+    entries = project.read(root).workspace.tables("entries")
     for entry in [candidate for candidate, table in entries.items() if "input" in table] or WORDS.get(
         name, ["main"]
     ):

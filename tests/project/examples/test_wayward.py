@@ -6,7 +6,6 @@ Nobody answers questions, so whatever asks is refused. What a run may do then is
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Iterator
 from fnmatch import fnmatch
 from hashlib import sha256
@@ -14,7 +13,9 @@ from pathlib import Path
 
 import pytest
 
+from llmdo.base.nearest import manifest_in
 from llmdo.journal import Runs
+from llmdo.workspace import project
 from tests.project.test_examples import ALL
 from tests.support.commands import llmdo
 from tests.support.examples import copied
@@ -91,19 +92,19 @@ def test_whatever_a_model_does_the_run_ends_in_order(
 
 def limit_requests(root: Path) -> None:
     """Lowers how many requests the entries may take, for who takes all of them."""
-    manifest = root / "llmdo.toml"
+    manifest = root / (manifest_in(str(root)) or "")
     manifest.write_text(re.sub(r"requests = \d{2,}", "requests = 12", manifest.read_text()))
 
 
 def entry_of(root: Path) -> str:
     """The only entry of a workspace."""
-    [entry] = tomllib.loads((root / "llmdo.toml").read_text())["entries"]
+    [entry] = project.read(root).workspace.tables("entries")
     return str(entry)
 
 
 def writable(root: Path) -> list[str]:
     """What may be written without a question, as globs."""
-    rules = tomllib.loads((root / "llmdo.toml").read_text()).get("approvals", {}).get("rules", {})
+    rules = project.read(root).workspace.table("approvals", "rules")
     allowed = [key for key, value in rules.items() if value == "allowed"]
     writes = [key.partition(":")[2] for key in allowed if key.startswith("fs.write:")]
     writes += [OWN[key] for key in allowed if key in OWN]
