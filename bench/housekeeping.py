@@ -304,7 +304,7 @@ def over_fleet(
 
 
 def _worker(root: Path, environ: dict[str, str]) -> subprocess.Popen[bytes]:
-    command = [sys.executable, "-m", "llmdo", "worker", "--fleet", "-", "--jobs", str(JOBS)]
+    command = [sys.executable, "-m", "llmdo", "fleet", "worker", "--fleet", "-", "--jobs", str(JOBS)]
     with (root / "workers.log").open("ab") as log:
         return forking.Popen(command, cwd=root, env=environ, stdout=subprocess.DEVNULL, stderr=log)
 

@@ -77,17 +77,19 @@ def _dispatch(words: Sequence[str]) -> int:
 
         print("\n".join(complete(words[1:], Path.cwd())))
         return 0
-    if not words or words[-1] in ("-h", "--help"):
-        from llmdo.cli import helping
+    if not words or words[0] == "help" or words[-1] in ("-h", "--help"):
+        from llmdo.cli import former, helping
 
+        words = former.current(helping.asked(words))
         if help_text := helping.text(words, os.environ):
             sys.stdout.write(help_text)
             return 0
     if (code := _answered_quickly(words)) is not None:
         return code
+    from llmdo.cli import former
     from llmdo.cli.app import run
 
-    return run(words)
+    return run(former.current(words))
 
 
 def _answered_quickly(words: Sequence[str]) -> int | None:

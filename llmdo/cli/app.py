@@ -12,7 +12,7 @@ import typer
 import typer.core
 
 from llmdo.base.diagnostic import LlmdoError
-from llmdo.cli import commands
+from llmdo.cli import commands, helping
 from llmdo.cli.console import FINDINGS, FINE, INTERRUPTED, put
 from llmdo.cli.tables import COMMANDS, FEATURES
 from llmdo.extensions.registry import features
@@ -20,9 +20,13 @@ from llmdo.services.invalid import InvalidTeamError
 from llmdo.version import __version__
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from contextlib import AbstractContextManager
     from types import ModuleType
+
+    from llmdo.cli.commands import HelpPlace
+
+MORE = "`llmdo help all` lists all commands, `llmdo help dev` those for tools; `llmdo help COMMAND` explains one."
 
 
 class _Formatter(Protocol):
@@ -43,24 +47,34 @@ def _modules(word: str) -> dict[str, str]:
     return {name: module for name, module in known.items() if word not in known or module == known[word]}
 
 
-def _place(name: str, module: ModuleType) -> int:
+def _place(name: str, module: ModuleType) -> HelpPlace:
     """The place of a command in the help."""
-    return commands.REGISTER[name][0] if name in commands.REGISTER else module.PLACE
+    place: HelpPlace = commands.REGISTER[name][0] if name in commands.REGISTER else module.PLACE
+    return place
 
 
-def _group(order: Sequence[str]) -> type[typer.core.TyperGroup]:
-    """A group that lists its commands in this order, each with its whole first sentence."""
+def _group(places: Mapping[str, HelpPlace], topic: str) -> type[typer.core.TyperGroup]:
+    """A group that lists its commands by these places, each with its whole first sentence.
+
+    The topic is `all`, a group's name, or empty for those of the first help.
+    """
 
     class Commands(typer.core.TyperGroup):
         def list_commands(self, ctx: typer.Context) -> list[str]:  # type: ignore[override]
-            return sorted(super().list_commands(ctx), key=order.index)
+            return sorted(super().list_commands(ctx), key=[*places].index)
 
         def format_commands(self, ctx: typer.Context, formatter: _Formatter) -> None:  # type: ignore[override]
-            listed = ((name, self.get_command(ctx, name)) for name in self.list_commands(ctx))
-            with formatter.section("Commands"):
-                formatter.write_dl(
-                    [(name, _first_sentence(command.help or "")) for name, command in listed if command]
-                )
+            for group in commands.GROUPS:
+                listed = [
+                    (name, _first_sentence(command.help or ""))
+                    for name in self.list_commands(ctx)
+                    if places[name].group == group
+                    and (places[name].is_first if not topic else topic in ("all", group))
+                    and (command := self.get_command(ctx, name))
+                ]
+                if listed:
+                    with formatter.section(group):
+                        formatter.write_dl(listed)
 
     return Commands
 
@@ -71,20 +85,24 @@ def _first_sentence(text: str) -> str:
 
 
 @cache
-def command_line(word: str = "") -> typer.Typer:
-    """All commands, or only those of the module that `word` names: others are not imported for it."""
-    order: list[str] = []
+def command_line(word: str = "", topic: str = "") -> typer.Typer:
+    """All commands, or only those of the module that `word` names: others are not imported for it.
+
+    The help lists those of a topic: `all`, a group of the help, or, where it is empty, those to begin with.
+    """
+    known = {name: import_module(module) for name, module in _modules(word).items()}
+    places = {name: _place(name, module) for name, module in known.items()}
+    order = sorted(places, key=lambda name: (commands.GROUPS.index(places[name].group), places[name].order))
     app = typer.Typer(
         name="llmdo",
-        cls=_group(order),
+        cls=_group({name: places[name] for name in order}, topic),
         callback=main,
         add_completion=False,
         rich_markup_mode=None,
         pretty_exceptions_enable=False,
         context_settings={"help_option_names": ["-h", "--help"]},
+        epilog=None if topic else MORE,
     )
-    known = {name: import_module(module) for name, module in _modules(word).items()}
-    order += sorted(known, key=lambda name: _place(name, known[name]))
     for module in dict.fromkeys(known[name] for name in order):
         module.add_to(app)
     return app
@@ -100,9 +118,12 @@ def parameters_of(name: str) -> tuple[str, dict[str, Any]]:
 def run(words: Sequence[str]) -> int:
     """Runs the command in `words` and returns its exit code; a usage error is 2."""
     os.environ.setdefault("PYDANTIC_AI_NO_BANNER", "1")  # nothing but ours stands above a question
+    topic = helping.topic(words)
     try:
-        app = command_line(words[0] if words else "")
-        code = app(args=list(words) or ["--help"], prog_name="llmdo", standalone_mode=False)
+        app = command_line("" if topic else words[0], topic or "")
+        code = app(
+            args=["--help"] if topic is not None else list(words), prog_name="llmdo", standalone_mode=False
+        )
     except typer.Abort:
         return INTERRUPTED
     except typer.TyperException as error:

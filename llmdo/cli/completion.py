@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from llmdo.base.codes import CODES
 from llmdo.base.nearest import MANIFEST, nearest
+from llmdo.cli import former
 from llmdo.cli.tables import ARGUMENTS, COMMANDS, FEATURES
 from llmdo.extensions.registry import folders
 from llmdo.graph import builtin
@@ -92,6 +93,7 @@ def complete(words: Sequence[str], cwd: Path) -> list[str]:
     """
     try:
         *before, current = words
+        before = former.current(before)
         option, equals, value = current.partition("=")
         if option.startswith("--") and equals:
             return [f"{option}={word}" for word in _candidates([*before, option], value, cwd)]
@@ -146,6 +148,8 @@ def _takes_value(command: str, option: str) -> bool:
 def _next_words(command: str) -> Iterator[str]:
     """The words that may follow `command` to make it longer."""
     start = command.split()
+    if not start:
+        yield "help"
     there = folders()
     missing = {word for name, words in FEATURES.items() if name not in there for word in words}
     for name in COMMANDS:
@@ -182,7 +186,9 @@ def _arguments(command: str, position: int, root: Path) -> Iterable[str]:
     match command, position:
         case "run", 0:
             return [*_keys(root, "entries"), *(worker.name for worker in _workers(root) if worker.entry)]
-        case "resume" | "replay" | "approve" | "audit" | "runs show" | "runs export" | "runs cancel", 0:
+        case "resume" | "approve", 0:
+            return _runs(root)
+        case "runs audit" | "runs cancel" | "runs export" | "runs replay" | "runs show", 0:
             return _runs(root)
         case "runs prune", _:
             return _runs(root)

@@ -12,10 +12,10 @@ if TYPE_CHECKING:
     from llmdo.services.plan import EndedRun
 
 
-def report(ended: EndedRun, *, as_json: bool, is_brief: bool = False) -> int:
+def report(ended: EndedRun, *, as_json: bool, detail: int = 0) -> int:
     """Prints how the run ended and which questions wait; one that found nobody to answer it is not a success.
 
-    `is_brief` prints only the usage of a run that completed.
+    Of what was used it prints, by the level of detail, nothing, the sum or that of each worker.
     """
     from llmdo.render import narration
     from llmdo.render.excerpt import frame_lines
@@ -31,8 +31,7 @@ def report(ended: EndedRun, *, as_json: bool, is_brief: bool = False) -> int:
         put(outcome.output)
     if ended.is_recorded:
         return FINE
-    ending = narration.ending(outcome)
-    for line in ending[:1] if is_brief else ending:
+    for line in narration.ending(outcome, detail):
         say(line)
     if outcome.status == "waiting":
         for question in ended.questions.values():

@@ -7,15 +7,16 @@ library takes longer than a person waits for a key, and what finds something nee
 from __future__ import annotations
 
 from importlib import import_module
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
 
 from llmdo import checks
-from llmdo.cli import helping
+from llmdo.cli import commands, helping
 from llmdo.cli.app import command_line
-from llmdo.extensions.registry import folders
+from llmdo.extensions.registry import features, folders
 from llmdo.foreign import findings
 
 if TYPE_CHECKING:
@@ -103,15 +104,37 @@ def tables() -> str:
         '"""What the arguments of a command may be, by their positions, where it is one of a few words."""\n'
         f"\nFEATURES: Mapping[str, tuple[str, ...]] = {_written(features)}\n"
         '"""The folders of features that have commands, and these."""\n'
+        f"\nFORMER: Mapping[str, tuple[str, ...]] = {_written(_former())}\n"
+        '"""Former names of commands, to the words that stand for them now."""\n'
+    )
+
+
+def _former() -> dict[str, tuple[str, ...]]:
+    modules = {import_module(module) for each in features() for module in each.commands.values()}
+    of_features = (getattr(module, "FORMER", {}) for module in modules)
+    return dict(
+        sorted({**commands.FORMER, **dict(chain.from_iterable(map(dict.items, of_features)))}.items())
     )
 
 
 def helps() -> dict[str, str]:
     """The help of every command and of every group of them, by the name of its file."""
-    command = typer.main.get_command(command_line())
+    of_topics = {
+        helping.file_name(("help", name)): dict(_helps(*_root(topic)))[helping.file_name(())]
+        for name, topic in helping.TOPICS.items()
+    }
+    return dict(_helps(*_root(""))) | of_topics
+
+
+def _root(topic: str) -> tuple[Command, tuple[str, ...], Context]:
+    """All commands, no words, and their context."""
+    command = typer.main.get_command(command_line(topic=topic))
     width = helping.WIDTH - 2  # the library keeps two columns free where it asks the terminal
-    context = typer.Context(command, info_name="llmdo", terminal_width=width, **command.context_settings)
-    return dict(_helps(command, (), context))
+    return (
+        command,
+        (),
+        typer.Context(command, info_name="llmdo", terminal_width=width, **command.context_settings),
+    )
 
 
 def _helps(command: Command, path: tuple[str, ...], context: Context) -> Iterator[tuple[str, str]]:

@@ -28,15 +28,19 @@ class Terminal:
 
     approvals: ApprovalOptions = field(default_factory=ApprovalOptions)
     watch: WatchOptions = field(default_factory=WatchOptions)
-    is_brief: bool = False
-    """Whether a run is a turn of a chat."""
     environ: Mapping[str, str] = field(default_factory=lambda: os.environ)
     consent: Consent = field(default_factory=consent_here)
     """Who answers for the code that a run would execute."""
 
+    @property
+    def is_brief(self) -> bool:
+        """Whether it shows what a run did, but not how it was started and audited."""
+        return not self.watch.verbose
+
     def tell(self, line: str) -> None:
-        """Tells the person."""
-        say(line)
+        """Shows a line to the person; a quiet one shows warnings alone."""
+        if not self.watch.quiet or line.startswith("warning: "):
+            say(line)
 
     def approving(self, graph: Graph) -> Approving:
         """Who answers, as the options say."""

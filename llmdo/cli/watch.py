@@ -27,7 +27,16 @@ class WatchOptions:
 
     verbose: int = field(
         default=0,
-        metadata=option("Show workers; twice, every call and request.", "--verbose", "-v", counted=True),
+        metadata=option(
+            "Show how it was started and audited, and workers; twice, every call and request.",
+            "--verbose",
+            "-v",
+            counted=True,
+        ),
+    )
+    quiet: bool = field(
+        default=False,
+        metadata=option("Show the answer, questions, warnings and errors alone.", "--quiet", "-q"),
     )
     log_events: str | None = field(
         default=None, metadata=option("Append every event to a file, as JSON lines.", metavar="FILE")
@@ -43,6 +52,11 @@ class WatchOptions:
     )
     as_text: bool = False
     """Whether the answer is printed as it is, and may be shown as it arrives."""
+
+    @property
+    def detail(self) -> int:
+        """The level of detail of what stands around the answer: -1 is none."""
+        return -1 if self.quiet else self.verbose
 
 
 @contextmanager
@@ -79,7 +93,7 @@ def watching(
         )
         instruments = stack.enter_context(tracing(choice, run=run, entry=entry, title=title, item=item))
         shown = Display(
-            sys.stderr, detail=options.verbose, approvals=approvals, redaction=redaction, answer=answer
+            sys.stderr, detail=options.detail, approvals=approvals, redaction=redaction, answer=answer
         )
         display = stack.enter_context(shown)
         stack.enter_context(_spoken_warnings())

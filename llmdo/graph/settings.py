@@ -158,8 +158,8 @@ class Settings:
             file=Key(
                 "keep-runs-days",
                 "Positive",
-                "The age in days at which `llmdo runs prune` and, once a day, `llmdo worker --schedules` remove runs "
-                "that are over.",
+                "The age in days at which `llmdo runs prune` and, once a day, `llmdo fleet worker --schedules` remove "
+                "runs that are over.",
             ),
         ),
     )
@@ -172,7 +172,7 @@ class Settings:
             file=Key(
                 "keep-batches-days",
                 "Positive",
-                "The age in days at which `llmdo batch prune` and, once a day, `llmdo worker --schedules` remove "
+                "The age in days at which `llmdo batch prune` and, once a day, `llmdo fleet worker --schedules` remove "
                 "batches that are over.",
             ),
         ),

@@ -83,7 +83,7 @@ def messages_at(journal: JournalStore, end: Earlier) -> JournalEntry:
     if bound is None or Link(bound.number, bound.head) != Link(end.number, end.head):
         raise JournalError(
             f"the journal of run `{journal.run}` is not the one that a later run goes on from",
-            hint="`llmdo audit --verify` says whether it was changed",
+            hint="`llmdo runs audit --verify` says whether it was changed",
         )
     entry = None
     for row in journal.after(0, "messages"):

@@ -454,7 +454,7 @@ class JournalStore(ABC):
         if any(not fault.is_end for fault in audit.read(self.kept_lines()).faults):
             raise DamagedError(
                 f"the audit in {self.title} does not hold, so nothing is added to it",
-                hint=f"`llmdo audit {self.run} --verify` says where",
+                hint=f"`llmdo runs audit {self.run} --verify` says where",
             )
 
     def _rows(self, query: str, *values: object) -> Iterator[ChainedRow]:

@@ -72,7 +72,7 @@ class Display:
         redaction: Redaction,
         answer: SpokenAnswer | None = None,
     ) -> None:
-        """`approvals` says who answers; None leaves out how a run begins."""
+        """`detail` below 0 draws nothing; `approvals` says who answers, and None leaves out how a run begins."""
         self._detail = detail
         self._approvals = approvals
         self._redaction = redaction
@@ -84,7 +84,7 @@ class Display:
         self._priced: set[str] = set()
         self._kept: list[str] = []
         self._live: Live | None = None
-        if is_alive(stream):
+        if detail >= 0 and is_alive(stream):
             self._console = Console(file=stream, markup=False, highlight=False, emoji=False)
             self._live = self._new()
 
@@ -114,7 +114,7 @@ class Display:
                 self._console.print(self._draw())
 
     def __call__(self, event: Event) -> None:
-        """Takes in an event, and prints it if it is worth a line."""
+        """Takes in an event, and prints it if the level of detail has a line for it."""
         with self._outliving():
             self._take(event)
 
@@ -154,6 +154,9 @@ class Display:
             os.write(self._stream.fileno(), SHOW_CURSOR)
 
     def _lines(self, event: Event) -> list[str]:
+        line = narration.line(event, self._detail, self._redaction)
+        if self._detail < 0:
+            return [line] if line and line.startswith("warning: ") else []
         lines = []
         if isinstance(event, RunStarted) and self._approvals is not None:
             lines.append(narration.beginning(event, self._approvals))
@@ -162,9 +165,7 @@ class Display:
             lines.append(narration.unpriced(event.model))
         if self._detail:
             lines += self._overheard.take(event)
-        if line := narration.line(event, self._detail, self._redaction):
-            lines.append(line)
-        return lines
+        return [*lines, line] if line else lines
 
     def _is_unpriced(self, event: ModelResponded) -> bool:
         return (

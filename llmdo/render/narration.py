@@ -108,13 +108,13 @@ def unpriced(model: str) -> str:
     return shown(f"no price is known for {model}: the cost is without it")
 
 
-def ending(outcome: RunOutcome) -> list[str]:
-    """The last lines of a run: its usage, and if several workers took part, that of each."""
-    lines = [f"used: {_amounts(outcome.usage)}"]
-    if len(outcome.usage_by_worker) > 1:
+def ending(outcome: RunOutcome, detail: int) -> list[str]:
+    """The last lines of a run: its usage, and in detail that of each worker if several took part."""
+    lines = [f"used: {_amounts(outcome.usage)}"] if detail >= 0 else []
+    if detail > 0 and len(outcome.usage_by_worker) > 1:
         width = max(map(len, outcome.usage_by_worker))
         lines += [f"  {name:<{width}}  {_amounts(used)}" for name, used in outcome.usage_by_worker.items()]
-    if outcome.reached:
+    if outcome.reached and detail >= 0:
         lines.append(f"the entry's worker said last: {outcome.reached}")
     return list(map(shown, lines))
 

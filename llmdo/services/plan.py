@@ -72,7 +72,7 @@ class Host(Protocol):
 
     @property
     def is_brief(self) -> bool:
-        """Whether a run is one turn of many, whose id and audit are not told each time."""
+        """Whether it shows what a run did, but not how it was started and audited."""
 
     def tell(self, line: str) -> None:
         """Takes a line for the person who waits."""

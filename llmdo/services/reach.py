@@ -1,4 +1,4 @@
-"""`reach`, `why`, `graph` and `suggest`: questions about a workspace or a foreign project, answered from its files."""
+"""`reach` and `suggest`: questions about a workspace or a foreign project, answered from its files."""
 
 from __future__ import annotations
 
@@ -41,6 +41,12 @@ if TYPE_CHECKING:
     Opened = Project | Foreign
 
 
+TO = option(
+    "In a drawing, mark the way to the gravest of it; after a stranger's words, the way in and the way out.",
+    metavar="CAPABILITY|TOOLSET|WORKER|TOOL",
+)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReachRequest:
     """The project and the selected entries."""
@@ -58,13 +64,7 @@ class ReachRequest:
 class GraphRequest(ReachRequest):
     """The same for a graph, in which a way may be marked."""
 
-    to: str | None = field(
-        default=None,
-        metadata=option(
-            "Mark the way to the gravest of it; after a stranger's words, the way in and the way out.",
-            metavar="CAPABILITY|TOOLSET|WORKER|TOOL",
-        ),
-    )
+    to: str | None = field(default=None, metadata=TO)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -126,7 +126,12 @@ class ReachOutcome:
 class WhyRequest:
     """The origin and the target of the requested ways."""
 
-    name: str = field(default="", metadata=argument("[NAME]", "A worker, an entry or a toolset."))
+    name: str = field(
+        default="",
+        metadata=argument(
+            "[NAME]", "An entry; with a target also a worker or a toolset. All entries where left out."
+        ),
+    )
     target: tuple[str, ...] = field(
         default=(),
         metadata=argument(
@@ -223,7 +228,7 @@ def why(request: WhyRequest, tell: Tell) -> WhyOutcome:
         LlmdoError: Something of it is missing or not known.
     """
     if not request.name or not request.target:
-        raise LlmdoError("NAME and what it reaches are missing", hint="llmdo why --help says what it takes")
+        raise LlmdoError("NAME and what it reaches are missing", hint="llmdo reach --help says what it takes")
     read = _opened(request.project, request.origin, tell)
     graph = read.graph
     origins = origins_of(graph, request.name)

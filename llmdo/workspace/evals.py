@@ -20,7 +20,7 @@ FOLDER = "evals"
 SUFFIX = ".yaml"
 MAX_FILE = 4 * 1024 * 1024  # bytes of one eval
 RECORDINGS = "recordings"
-"""The folder in which `llmdo test` looks for exported runs."""
+"""The folder in which `llmdo runs test` looks for exported runs."""
 GOVERNING = frozenset({f"{FOLDER}/*{SUFFIX}", f"{FOLDER}/*.json", f"{RECORDINGS}/**"})
 """The files that decide whether a run passes."""
 

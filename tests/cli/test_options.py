@@ -37,7 +37,8 @@ def test_the_texts_of_help_are_those_of_the_commands() -> None:
 def test_help_prints_what_the_library_would(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    words = [*name.split(".")[1:-1], "--help"]
+    command = name.split(".")[1:-1]
+    words = command if command[:1] == ["help"] else [*command, "--help"]
     monkeypatch.setenv("COLUMNS", "100")
     quick = llmdo(tmp_path, *words)
     assert app.run(words) == quick.returncode == 0

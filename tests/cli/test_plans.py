@@ -151,10 +151,10 @@ def test_a_replay_runs_no_tool_again_that_the_person_forbids(
     (workspace / "a.txt").write_text("old")
     assert command(workspace, "run", "main", "read_file:path:a.txt").returncode == 0
     (workspace / "a.txt").write_text("new")
-    again = command(workspace, "replay", "last", "--rerun-tools")
+    again = command(workspace, "runs", "replay", "last", "--rerun-tools")
     assert "it was success" in again.stderr
     with_policy(workspace, monkeypatch, 'schema = 1\n[approvals.rules]\n"fs.read:a.txt" = "blocked"\n')
-    forbidden = command(workspace, "replay", "last", "--rerun-tools")
+    forbidden = command(workspace, "runs", "replay", "last", "--rerun-tools")
     assert (forbidden.returncode, forbidden.stdout) == (0, "old\n"), forbidden.stderr
     assert "it was success" not in forbidden.stderr
 
@@ -168,7 +168,7 @@ def test_a_tool_that_runs_again_in_a_replay_reads_no_more_of_the_process_than_in
     (workspace / "llmdo.toml").write_text(f'{manifest}\n[toolsets.tools]\npython = "tools.py:tools"\n')
     (workspace / "main.worker").write_text("---\nname: main\ntoolsets: [tools]\n---\nGo.\n")
     assert process(workspace, "run", "main", "look:text:x").stdout == "0\n"
-    again = process(workspace, "replay", "last", "--rerun-tools")
+    again = process(workspace, "runs", "replay", "last", "--rerun-tools")
     assert (again.returncode, again.stdout) == (0, "0\n"), again.stderr
 
 

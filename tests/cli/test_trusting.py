@@ -284,7 +284,7 @@ def _run(root: Path) -> str:
 EXECUTING: dict[str, Callable[[Path], list[str]]] = {
     "lock": lambda _: ["lock"],
     "run": lambda _: ["run", "main", "x"],
-    "test": lambda _: ["test"],
+    "runs test": lambda _: ["runs", "test"],
     "serve mcp": lambda _: ["serve", "mcp"],
     "batch start": lambda _: ["batch", "main", "--inputs", "in.jsonl"],
 }
@@ -364,14 +364,12 @@ READING = {
     "diff": ["diff", "--locks", "llmdo.lock", "llmdo.lock"],
     "explain": ["explain", "LDO101"],
     "suggest": ["suggest", "main"],
-    "graph": ["graph"],
     "reach": ["reach"],
     "page": ["page", "--export", "page.html"],
-    "why": ["why", "main", "x.calc"],
     "trust": ["trust", "--list"],
     "inbox": ["inbox"],
     "approve": ["approve", "last"],
-    "audit": ["audit", "last"],
+    "runs audit": ["runs", "audit", "last"],
     "import": ["import", "mcp", ".", "--out", "imported"],
     "schema": ["schema", "manifest"],
     "doctor": ["doctor"],
@@ -391,7 +389,7 @@ READING = {
     "eval list": ["eval", "list"],
     "eval new": ["eval", "new", "cases", "--from-runs", "main"],
     "eval show": ["eval", "show", "last"],
-    "store migrate": ["store", "migrate"],
+    "fleet store migrate": ["fleet", "store", "migrate"],
     "hook answer": ["hook", "answer", "claude"],
     "hook install": ["hook", "install", "claude", "--yes"],
     "hook doctor": ["hook", "doctor", "claude"],
@@ -402,9 +400,9 @@ READING = {
 """What executes nothing of a workspace: whatever comes of it, no question and no line about trust does."""
 
 WRITING = {"init", "new", *(name for name in COMMANDS if name.startswith(("add ", "remove ")))}
-REPEATING = {"replay", "eval start"}
+REPEATING = {"runs replay", "eval start"}
 """What has tests of its own below."""
-ON_A_FLEET = {"worker"}  # `tests/features/fleet/test_worker.py`
+ON_A_FLEET = {"fleet worker"}  # `tests/features/fleet/test_worker.py`
 SERVING = {"lsp", "serve commands"}
 """What executes nothing of a workspace, whatever the other side asks for."""
 
@@ -420,7 +418,7 @@ def test_every_command_is_known_to_execute_or_not_to() -> None:
 def test_no_command_executes_what_nobody_answered_for(team: Path, canary: Path, name: str) -> None:
     assert llmdo(team, "lock", "--trust").returncode == 0
     (team / "in.jsonl").write_text('{"input": "x"}\n')
-    if name == "test":
+    if name == "runs test":
         run = _run(team)
         (team / "recordings").mkdir()
         assert llmdo(team, "runs", "export", run, f"recordings/first{SUFFIX}").returncode == 0
@@ -589,7 +587,7 @@ def test_a_run_that_goes_on_or_is_repeated_executes_nothing_that_nobody_answered
     run = _run(team)
     canary.unlink()
     require_trust(team)
-    done = llmdo(team, "replay", run, "--rerun-tools", "--sources", sources)
+    done = llmdo(team, "runs", "replay", run, "--rerun-tools", "--sources", sources)
     assert (done.returncode, canary.exists()) == (2, False), done.stderr
     assert "nobody has answered for 1 Python file" in done.stderr
 

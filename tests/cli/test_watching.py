@@ -75,14 +75,27 @@ def started(root: Path, *words: str) -> subprocess.Popen[str]:
     return process
 
 
-def test_on_a_pipe_a_run_says_how_it_starts_and_what_it_used(llmdo: Llmdo, workspace: Path) -> None:
+def test_a_run_says_what_it_used_and_how_it_started_if_asked(llmdo: Llmdo, workspace: Path) -> None:
     assert llmdo("lock", cwd=workspace).code == 0
     done = llmdo("run", cwd=workspace)
-    first, *rest = done.err.splitlines()
+    assert (done.out, done.err) == ("echo hello\n", "used: 1 request, 0 tool calls\n")
+    quiet = llmdo("run", "-q", cwd=workspace)
+    assert (quiet.out, quiet.err) == (done.out, "")
+    asked = llmdo("run", "-v", cwd=workspace)
+    first, *rest = asked.err.splitlines()
     assert first.startswith("run 2")
     assert first.endswith(": entry main, model python:models.py:rules, approvals reject-all")
-    assert [line.split(",")[0] for line in rest] == ["audit: 2 records", "used: 1 request"]
-    assert done.out == "echo hello\n"
+    assert [line.split(",")[0] for line in rest[-2:]] == ["audit: 2 records", "used: 1 request"]
+
+
+def test_a_quiet_run_still_warns_and_fails_aloud(llmdo: Llmdo, workspace: Path) -> None:
+    denied = llmdo("run", "-q", "--input", "write_file:out/a.txt:text", cwd=workspace)
+    assert denied.code == 1
+    assert "error: " in denied.err
+    (workspace / "main.worker").write_text("---\nname: main\ntoolsets: [nothing]\n---\nGo.\n")
+    failed = llmdo("run", "-q", cwd=workspace)
+    assert (failed.code, failed.out) == (1, "")
+    assert "LDO202" in failed.err
 
 
 def test_verbose_tells_of_workers_and_twice_of_every_call(llmdo: Llmdo, workspace: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from pathlib import Path
 
@@ -99,15 +100,80 @@ def test_a_typed_output_is_json_within_json(desk: Path) -> None:
     assert json.loads(llmdo(desk, "run", "main", "--format", "json").stdout)["output"] == "done"
 
 
-def test_help_lists_every_command_in_its_order_with_its_whole_first_sentence(tmp_path: Path) -> None:
+def listed(text: str) -> list[str]:
+    """The groups of a help, each followed by its commands."""
+    return re.findall(r"^(?:  )?(\w+)(?=:$|  )", text.split("-h, --help", 1)[1], re.MULTILINE)
+
+
+def test_the_first_help_lists_eleven_commands_in_five_groups(tmp_path: Path) -> None:
     text = llmdo(tmp_path, "--help").stdout
-    listed = re.findall(r"^  ([a-z]+)  ", text.split("Commands:")[1], re.MULTILINE)
-    assert " ".join(listed) == (
-        "scan new init add remove check lock diff explain suggest graph page reach why trust hook run batch chat worker fleet resume replay "
-        "inbox approve runs store audit test eval import schema doctor serve lsp completion"
+    assert " ".join(listed(text)) == (
+        "Begin scan new Prove check reach diff lock Run run inbox Look runs page Operate fleet"
     )
-    assert "..." not in text.split("Commands:")[1]
+    assert "llmdo help all" in text
+    assert llmdo(tmp_path).stdout == llmdo(tmp_path, "help").stdout == llmdo(tmp_path, "-h").stdout == text
+
+
+def test_help_all_lists_every_command_in_its_order_with_its_whole_first_sentence(tmp_path: Path) -> None:
+    text = llmdo(tmp_path, "help", "all").stdout
+    assert " ".join(listed(text)) == (
+        "Begin scan new init add remove import trust Prove check reach diff lock suggest explain "
+        "Run run chat batch resume inbox approve eval Look runs page Operate fleet hook serve doctor "
+        "Develop schema lsp completion"
+    )
+    assert "..." not in text.split("Begin:")[1]
     flat = " ".join(text.split())
     for command in command_line().registered_commands:
         sentence = " ".join((command.callback.__doc__ or "").split()).partition(". ")[0]  # type: ignore[union-attr]
         assert sentence in flat
+    assert listed(llmdo(tmp_path, "help", "dev").stdout) == ["Develop", "schema", "lsp", "completion"]
+
+
+@pytest.mark.parametrize("words", [["fleet"], ["runs", "show"], ["check"], ["why"]], ids=" ".join)
+def test_help_of_a_command_is_that_of_its_option(tmp_path: Path, words: list[str]) -> None:
+    text = llmdo(tmp_path, "help", *words)
+    assert text.returncode == 0
+    assert text.stdout == llmdo(tmp_path, *words, "--help").stdout
+    narrow = llmdo(tmp_path, "help", *words, environ={**os.environ, "COLUMNS": "60"})
+    assert (narrow.returncode, "Usage: llmdo" in narrow.stdout) == (0, True)
+
+
+def test_a_narrow_terminal_gets_the_same_help(tmp_path: Path) -> None:
+    for words in ([], ["all"], ["dev"]):
+        narrow = llmdo(tmp_path, "help", *words, environ={**os.environ, "COLUMNS": "60"}).stdout
+        assert listed(narrow) == listed(llmdo(tmp_path, "help", *words).stdout)
+
+
+@pytest.mark.parametrize(
+    ("former", "present"),
+    [
+        (["why", "main", "agent.delegate"], ["reach", "main", "agent.delegate"]),
+        (["graph", "--format", "dot"], ["reach", "--graph", "--format", "dot"]),
+        (["audit", "last"], ["runs", "audit", "last"]),
+        (["replay", "last"], ["runs", "replay", "last"]),
+        (["test"], ["runs", "test"]),
+        (["worker", "--help"], ["fleet", "worker", "--help"]),
+        (["store", "migrate", "--help"], ["fleet", "store", "migrate", "--help"]),
+    ],
+    ids=lambda words: " ".join(words),
+)
+def test_a_former_name_works_as_before(desk: Path, former: list[str], present: list[str]) -> None:
+    assert llmdo(desk, "run", "main").returncode == 0
+    before, now = llmdo(desk, *former), llmdo(desk, *present)
+    assert (before.returncode, before.stdout, before.stderr) == (now.returncode, now.stdout, now.stderr)
+    assert "no such command" not in now.stderr.lower()
+
+
+def test_options_of_two_questions_do_not_go_together(desk: Path) -> None:
+    for words in (
+        ["--all"],
+        ["main", "fs.read", "--format", "json"],
+        ["main", "--to", "fs.read"],
+        ["main", "fs.read", "--graph", "--to", "fs.read"],
+        ["--graph", "--format", "markdown"],
+        ["--graph", "--with", "plugin"],
+        ["--fail-on", "changed"],
+    ):
+        done = llmdo(desk, "reach", *words)
+        assert (done.returncode, done.stdout) == (2, ""), words
+    assert llmdo(desk, "reach", "--graph", "main", "fs.read").returncode == 0

@@ -28,7 +28,7 @@ def refused(root: Path, sentence: str) -> None:
 
 
 OTHERS = [
-    ["run"], ["lock"], ["reach"], ["graph"], ["eval"], ["scan"], ["check", "--from", "acme", "."],
+    ["run"], ["lock"], ["reach"], ["reach", "--graph"], ["eval"], ["scan"], ["check", "--from", "acme", "."],
     ["explain", "ACME001"],
 ]  # fmt: skip
 

@@ -146,8 +146,8 @@ def test_the_manifest_of_the_docs_says_what_they_say(tmp_path: Path) -> None:
     (tmp_path / ".claude/agents/writer.md").write_text(writer, encoding="utf-8")
     (tmp_path / "llmdo.toml").write_text(text.split("```toml\n")[1].split("```")[0], encoding="utf-8")
     assert not [each for each in checks.check(project.read(tmp_path)) if each.severity != "note"]
-    done = commands.llmdo(tmp_path, "why", "main-session", "fs.write")
-    assert done.stdout.startswith(text.split("$ llmdo why main-session fs.write\n")[1].split("```")[0])
+    done = commands.llmdo(tmp_path, "reach", "main-session", "fs.write")
+    assert done.stdout.startswith(text.split("$ llmdo reach main-session fs.write\n")[1].split("```")[0])
     graph = project.read(tmp_path).graph
     held = [
         decide(

@@ -26,4 +26,4 @@ def test_why_takes_every_name_that_reach_prints_of_a_foreign_project(case: Path)
     for entry in list(read.graph.entries.values())[:2]:
         for row in read.analysis.of(entry)[:2]:
             for words in ((entry.name, render.capability(row)), (entry.name, row.path[-1].name)):
-                assert commands.llmdo(case, "why", *words, *origin).returncode == 0, words
+                assert commands.llmdo(case, "reach", *words, *origin).returncode == 0, words

@@ -332,9 +332,9 @@ def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_the_command_shows_and_verifies_what_a_run_did(workspace: Path) -> None:
-    ran = llmdo(workspace, "run", "main", "x")
+    ran = llmdo(workspace, "run", "-v", "main", "x")
     head = next(line for line in ran.stderr.splitlines() if line.startswith("audit: ")).rpartition(" ")[2]
-    shown = llmdo(workspace, "audit", "last")
+    shown = llmdo(workspace, "runs", "audit", "last")
     assert shown.returncode == 0, shown.stderr
     assert "allowed main/write_file#1 by rules, raises fs.write:a.txt" in shown.stdout
     assert 'because `fs.write:a.txt`: "fs.write:a.txt" = "allowed" (llmdo.toml:8)' in shown.stdout
@@ -342,18 +342,18 @@ def test_the_command_shows_and_verifies_what_a_run_did(workspace: Path) -> None:
     assert "\u202e" not in shown.stdout
 
     entries = "the journal holds: 16 entries\n"
-    good = llmdo(workspace, "audit", "last", "--verify", "--head", head)
+    good = llmdo(workspace, "runs", "audit", "last", "--verify", "--head", head)
     assert (good.returncode, good.stdout) == (0, f"the chain holds: 6 records, head {head}\n{entries}")
-    document = json.loads(llmdo(workspace, "audit", "last", "--format", "json").stdout)
+    document = json.loads(llmdo(workspace, "runs", "audit", "last", "--format", "json").stdout)
     assert (document["schema"], document["status"], document["head"]) == ("llmdo.audit/1", "holds", head)
 
     copied = workspace / "copy.jsonl"
-    copied.write_text(llmdo(workspace, "audit", "last", "--format", "jsonl").stdout)
-    same = llmdo(workspace, "audit", "copy.jsonl", "--verify", "--head", head)
+    copied.write_text(llmdo(workspace, "runs", "audit", "last", "--format", "jsonl").stdout)
+    same = llmdo(workspace, "runs", "audit", "copy.jsonl", "--verify", "--head", head)
     assert (same.returncode, same.stdout + entries) == (0, good.stdout)
     exported = workspace / "copy.sqlite"
     llmdo(workspace, "runs", "export", "last", exported.name)
-    held = llmdo(workspace, "audit", exported.name, "--head", head)
+    held = llmdo(workspace, "runs", "audit", exported.name, "--head", head)
     assert held.returncode == 0
     assert held.stdout.endswith("the journal holds: 17 entries, 1 of them after the last record\n"), (
         "its sources"
@@ -365,7 +365,7 @@ def test_the_command_shows_and_verifies_what_a_run_did(workspace: Path) -> None:
             "WHERE kind = 'decision'"
         )
     connection.close()
-    bad = llmdo(workspace, "audit", "last", "--verify")
+    bad = llmdo(workspace, "runs", "audit", "last", "--verify")
     assert bad.returncode == 1
     assert "`decision` of main/write_file#2, was changed, or what came before it" in bad.stdout
 
@@ -375,26 +375,26 @@ def test_no_tool_reaches_the_audit(workspace: Path) -> None:
         workspace,
         main=[[("write_file", {"path": ".llmdo/runs/x.sqlite", "content": "x"})], "{results}"],
     )
-    ran = llmdo(workspace, "run", "--approve-all", "main", "x")
+    ran = llmdo(workspace, "run", "-v", "--approve-all", "main", "x")
     assert "needs approval, which was not given" in ran.stdout
     assert not (workspace / ".llmdo/runs/x.sqlite").exists()
 
 
 def test_a_run_without_a_place_for_its_audit_does_not_begin(workspace: Path) -> None:
     (workspace / ".llmdo").symlink_to("/tmp")
-    ran = llmdo(workspace, "run", "main", "x")
+    ran = llmdo(workspace, "run", "-v", "main", "x")
     assert ran.returncode == 2
     assert not (workspace / "a.txt").exists()
     (workspace / ".llmdo").unlink()
     (workspace / ".llmdo").write_text("")
-    ran = llmdo(workspace, "run", "main", "x")
+    ran = llmdo(workspace, "run", "-v", "main", "x")
     assert (ran.returncode, "--no-journal" in ran.stderr) == (2, True)
     assert not (workspace / "a.txt").exists()
 
 
 def test_a_run_that_is_not_there_is_reported(workspace: Path) -> None:
-    assert "no run has a journal here" in llmdo(workspace, "audit", "last").stderr
-    assert llmdo(workspace, "audit", "../../etc/passwd").returncode == 2
+    assert "no run has a journal here" in llmdo(workspace, "runs", "audit", "last").stderr
+    assert llmdo(workspace, "runs", "audit", "../../etc/passwd").returncode == 2
 
 
 def test_an_audit_that_somebody_made_up_is_shown_without_harm(tmp_path: Path) -> None:
@@ -454,11 +454,11 @@ def test_the_isolation_in_force_is_reported_first_and_recorded(workspace: Path) 
         file.write('[toolsets.shell]\nisolation = "off"\n')
     header = (workspace / "main.worker").read_text().replace("toolsets: {", "toolsets: {shell: {}, ")
     (workspace / "main.worker").write_text(header)
-    first = llmdo(workspace, "run", "main", "x").stderr.splitlines()
+    first = llmdo(workspace, "run", "-v", "main", "x").stderr.splitlines()
     line_of_run = next(line for line in first if line.startswith("run "))
     assert 'isolation of commands: none; does not cover: the manifest says `isolation = "off"`' in line_of_run
     assert "files outside the workspace, the network" in line_of_run
-    records = json.loads(llmdo(workspace, "audit", "last", "--format", "json").stdout)["records"]
+    records = json.loads(llmdo(workspace, "runs", "audit", "last", "--format", "json").stdout)["records"]
     assert line_of_run.endswith(records[0]["isolation"])
     assert {record["isolation"] for record in records if record["kind"] == "decided"} == {
         records[0]["isolation"]
@@ -473,14 +473,14 @@ EARLIER_HEAD = "6c828f3d56bb8148740e9aaf83768fffeb24e418fa6251bdaaf4d3550a6ca70c
 
 
 def test_a_run_of_an_earlier_llmdo_has_the_audit_that_it_had(tmp_path: Path) -> None:
-    held = llmdo(tmp_path, "audit", str(EARLIER), "--verify", "--head", EARLIER_HEAD)
+    held = llmdo(tmp_path, "runs", "audit", str(EARLIER), "--verify", "--head", EARLIER_HEAD)
     assert (held.returncode, held.stdout.splitlines()[0]) == (
         0,
         f"the chain holds: 12 records, head {EARLIER_HEAD}",
     )
     assert (
         "allowed main/write_file#2 by root, raises fs.write:b.txt"
-        in llmdo(tmp_path, "audit", str(EARLIER)).stdout
+        in llmdo(tmp_path, "runs", "audit", str(EARLIER)).stdout
     )
 
 
@@ -559,62 +559,62 @@ ATTACKS = {
 
 @pytest.mark.parametrize("attack", ATTACKS)
 def test_an_attack_on_the_entries_shows(workspace: Path, attack: str) -> None:
-    head = head_of(llmdo(workspace, "run", "main", "x").stderr)
+    head = head_of(llmdo(workspace, "run", "-v", "main", "x").stderr)
     [file] = (workspace / ".llmdo/runs").glob("*.sqlite")
     llmdo(workspace, "runs", "export", "last", "copy.sqlite")
     for edited in (file, workspace / "copy.sqlite"):
         with sqlite3.connect(edited) as connection:
             connection.execute(ATTACKS[attack])
         connection.close()
-    assert llmdo(workspace, "audit", "last", "--verify").returncode != 0
-    assert llmdo(workspace, "audit", "copy.sqlite", "--verify").returncode == 1
-    assert llmdo(workspace, "audit", "last", "--head", head).returncode != 0
+    assert llmdo(workspace, "runs", "audit", "last", "--verify").returncode != 0
+    assert llmdo(workspace, "runs", "audit", "copy.sqlite", "--verify").returncode == 1
+    assert llmdo(workspace, "runs", "audit", "last", "--head", head).returncode != 0
 
 
 @pytest.mark.parametrize("attack", ATTACKS)
 def test_an_attack_that_chains_all_of_it_anew_shows_where_the_head_was_noted(
     workspace: Path, attack: str
 ) -> None:
-    head = head_of(llmdo(workspace, "run", "main", "x").stderr)
+    head = head_of(llmdo(workspace, "run", "-v", "main", "x").stderr)
     [file] = (workspace / ".llmdo/runs").glob("*.sqlite")
-    assert llmdo(workspace, "audit", "last", "--head", head).returncode == 0
+    assert llmdo(workspace, "runs", "audit", "last", "--head", head).returncode == 0
     with forging(file) as connection:
         connection.execute(ATTACKS[attack])
-    assert llmdo(workspace, "audit", "last", "--head", head).returncode == 1
+    assert llmdo(workspace, "runs", "audit", "last", "--head", head).returncode == 1
 
 
 def test_a_swap_of_two_runs_shows_where_the_head_was_noted(workspace: Path) -> None:
-    head = head_of(llmdo(workspace, "run", "main", "x").stderr)
-    llmdo(workspace, "run", "main", "x")
+    head = head_of(llmdo(workspace, "run", "-v", "main", "x").stderr)
+    llmdo(workspace, "run", "-v", "main", "x")
     for name, run in (("first", Runs(workspace).names()[0]), ("second", "last")):
         llmdo(workspace, "runs", "export", run, f"{name}.sqlite")
-    assert llmdo(workspace, "audit", "first.sqlite", "--head", head).returncode == 0
+    assert llmdo(workspace, "runs", "audit", "first.sqlite", "--head", head).returncode == 0
     (workspace / "second.sqlite").replace(workspace / "first.sqlite")
-    assert llmdo(workspace, "audit", "first.sqlite", "--head", head).returncode == 1
+    assert llmdo(workspace, "runs", "audit", "first.sqlite", "--head", head).returncode == 1
 
 
 def test_an_export_that_took_a_secret_out_has_the_audit_and_the_head_of_the_run(workspace: Path) -> None:
-    ran = llmdo(workspace, "run", "main", "x")
+    ran = llmdo(workspace, "run", "-v", "main", "x")
     secret = {**os.environ, "LATER_API_KEY": "created a.txt"}  # by which no result is shown any more
     llmdo(workspace, "runs", "export", "last", "copy.sqlite", environ=secret)
-    held = llmdo(workspace, "audit", "copy.sqlite", "--head", head_of(ran.stderr))
+    held = llmdo(workspace, "runs", "audit", "copy.sqlite", "--head", head_of(ran.stderr))
     assert (held.returncode, "redacted: " in held.stdout) == (0, True), held.stdout
     with sqlite3.connect(workspace / "copy.sqlite") as connection:
         connection.execute("UPDATE audit SET line = replace(line, '\"allowed\":false', '\"allowed\":true')")
     connection.close()
-    edited = llmdo(workspace, "audit", "copy.sqlite", "--verify")
+    edited = llmdo(workspace, "runs", "audit", "copy.sqlite", "--verify")
     assert (edited.returncode, "this record was changed" in edited.stdout) == (1, True)
 
 
 def test_an_export_whose_entries_were_chained_anew_and_its_kept_lines_too_contradicts_itself(
     workspace: Path,
 ) -> None:
-    llmdo(workspace, "run", "main", "x")
+    llmdo(workspace, "run", "-v", "main", "x")
     secret = {**os.environ, "LATER_API_KEY": "created a.txt"}
     llmdo(workspace, "runs", "export", "last", "copy.sqlite", environ=secret)
     with forging(workspace / "copy.sqlite") as connection:
         connection.execute(ATTACKS["a decision"])
-    edited = llmdo(workspace, "audit", "copy.sqlite", "--verify")
+    edited = llmdo(workspace, "runs", "audit", "copy.sqlite", "--verify")
     assert (edited.returncode, "of the audit does not say what entry" in edited.stdout) == (1, True), (
         edited.stdout
     )

@@ -177,7 +177,7 @@ def test_each_reserves_what_its_own_limits_allow(tmp_path: Path, environ: Mappin
         with index.read(run) as journal:
             ended = journal.last("end")
         assert ended is not None
-        again = command(root, "replay", run, environ=environ)
+        again = command(root, "runs", "replay", run, environ=environ)
         assert str(ended.data["error"] or "") in again.stderr
 
 

@@ -85,7 +85,7 @@ def test_commands_keep_to_the_store_that_the_manifest_names(
 ) -> None:
     monkeypatch.setenv("ACME_STORE", store)
     root = locked(workspace(tmp_path, 'store = "ACME_STORE"'))
-    assert llmdo(root, "store", "migrate").stderr == "the store is up to date\n"
+    assert llmdo(root, "fleet", "store", "migrate").stderr == "the store is up to date\n"
     assert llmdo(root, "run", "main", "x").stdout == "done\n"
     assert Runs(root).names() == []
     assert "completed" in llmdo(root, "runs").stdout
@@ -111,6 +111,6 @@ def test_an_exported_run_is_taken_into_a_store(tmp_path: Path, store: str) -> No
         assert here.last("imported") is not None
     again = llmdo(root, "runs", "import", "out.sqlite", "--store", store)
     assert (again.returncode, "is here already" in again.stderr) == (2, True)
-    assert llmdo(root, "replay", run, "--store", store).stdout == "done\n"
-    assert "the chain holds" in llmdo(root, "audit", run, "--verify", "--store", store).stdout
+    assert llmdo(root, "runs", "replay", run, "--store", store).stdout == "done\n"
+    assert "the chain holds" in llmdo(root, "runs", "audit", run, "--verify", "--store", store).stdout
     assert not [*root.rglob("*.part")]

@@ -127,7 +127,7 @@ def test_every_run_of_an_example_is_repeated_from_its_journal(name: str, tmp_pat
         done = llmdo(root, "run", entry, "--approve-all")
         if not list((root / ".llmdo" / "runs").glob("*.sqlite")):
             continue  # it could not begin here
-        again = llmdo(root, "replay", "last")
+        again = llmdo(root, "runs", "replay", "last")
         # A question that found nobody makes the exit code of a run 1, and is none in a replay.
         assert again.stdout == done.stdout, again.stderr
         assert "the journal" not in again.stderr

@@ -295,7 +295,7 @@ def test_reach_prints_it_in_each_form(root: Path) -> None:
 
 def test_the_graph_marks_both_legs_in_each_form(root: Path) -> None:
     drawn = [
-        commands.llmdo(root, "graph", "--to", "x.publishing.publish", "--format", form).stdout
+        commands.llmdo(root, "reach", "--graph", "--to", "x.publishing.publish", "--format", form).stdout
         for form in ("text", "mermaid", "dot", "json")
     ]
     text, mermaid, dot, data = drawn
@@ -331,28 +331,28 @@ entry triage, after a stranger's words, x.publishing.publish: needs approval
 def test_a_leg_in_from_the_input_is_in_the_legend_alone(root: Path) -> None:
     workers(root, reader="")
     manifest(root, 'input = "go"', 'input = "go"\nuntrusted-input = true')
-    text = commands.llmdo(root, "graph", "--to", "x.publishing.publish").stdout
+    text = commands.llmdo(root, "reach", "--graph", "--to", "x.publishing.publish").stdout
     assert "  in: the input\n  out: triage > releaser > publishing (publish)\n" in text
     assert "<-- in" not in text
 
 
 def test_the_graph_marks_one_way_where_no_strangers_words_come_in(root: Path) -> None:
-    text = commands.llmdo(root, "graph", "--to", "data.untrusted").stdout
+    text = commands.llmdo(root, "reach", "--graph", "--to", "data.untrusted").stdout
     assert "[tracker]  <-- way (read_issues)" in text
     assert text.endswith(
         "entry triage, data.untrusted: allowed\n  way: triage > reader > tracker (read_issues)\n"
     )
-    done = commands.llmdo(root, "graph", "--to", "proc.exec")
+    done = commands.llmdo(root, "reach", "--graph", "--to", "proc.exec")
     assert "nothing that is drawn can reach `proc.exec`" in done.stderr
     assert "<--" not in done.stdout
 
 
 def test_why_shows_both_legs_with_their_places_and_the_rule(root: Path) -> None:
-    text = commands.llmdo(root, "why", "triage", "x.publishing.publish").stdout
+    text = commands.llmdo(root, "reach", "triage", "x.publishing.publish").stdout
     assert "after a stranger's words, x.publishing.publish: needs_approval" in text
     assert "> tracker (read_issues)  reader.worker:3:12" in text
     assert 'because "data.untrusted -> x.publishing" = "needs_approval" (llmdo.toml)' in text
-    assert "stranger" not in commands.llmdo(root, "why", "triage", "data.untrusted").stdout
+    assert "stranger" not in commands.llmdo(root, "reach", "triage", "data.untrusted").stdout
 
 
 def test_a_suggestion_has_the_flow_rules_that_would_ask(root: Path) -> None:

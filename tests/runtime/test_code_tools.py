@@ -343,9 +343,9 @@ def test_reach_has_what_code_calls_with_its_path_and_gate(root: Path) -> None:
 
 
 def test_why_graph_and_diff_tell_of_what_code_calls(root: Path) -> None:
-    why = commands.llmdo(root, "why", "go", "fs.write")
+    why = commands.llmdo(root, "reach", "go", "fs.write")
     assert "  main\n  > desk (filesystem.write_file)  main.worker:4:12" in why.stdout, why.stderr
-    graph = commands.llmdo(root, "graph", "go")
+    graph = commands.llmdo(root, "reach", "--graph", "go")
     assert "[desk]" in graph.stdout
     assert "fs.write:out/**" in graph.stdout
     before = project.read(root).graph

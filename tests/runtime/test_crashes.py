@@ -190,7 +190,7 @@ def test_the_command_line_the_journal_and_a_replay_show_the_lines(tmp_path: Path
     assert ran.returncode == 1
     assert has_them(ran.stderr)
     assert has_them(llmdo(tmp_path, "runs", "show", "last").stdout)
-    assert has_them(llmdo(tmp_path, "replay", "last").stderr)
+    assert has_them(llmdo(tmp_path, "runs", "replay", "last").stderr)
     document = json.loads(llmdo(tmp_path, "runs", "show", "last", "--format", "json").stdout)
     [call] = document["calls"][0]["children"]
     assert document["frames"] == call["frames"]

@@ -184,7 +184,7 @@ def test_a_run_that_waits_and_goes_on_and_one_that_fails_are_reported(root: Path
     assert llmdo(root, "run", "main", "ask", "--approvals", "later").returncode == 3
     assert llmdo(root, "resume", "last", "--approve-all").returncode == 0
     assert llmdo(root, "resume", "last").returncode == 0, "which is complete, and told of once"
-    assert llmdo(root, "replay", "last").returncode == 0, "which is no run"
+    assert llmdo(root, "runs", "replay", "last").returncode == 0, "which is no run"
     assert llmdo(root, "run", "main", "fail").returncode == 1
     assert [message["type"] for message in messages(receiver)] == [
         "run.waiting",

@@ -259,15 +259,15 @@ def test_a_name_that_settings_cannot_enable_is_an_error(tmp_path: Path) -> None:
 def test_the_command_exits_as_diff_does(tmp_path: Path) -> None:
     written(tmp_path / "project", PROJECT)
     written(tmp_path / "plug", PLUGIN)
-    words = ["why", "--from", "claude", "project", "--with", "plug"]
+    words = ["reach", "--from", "claude", "project", "--with", "plug"]
     assert commands.llmdo(tmp_path, *words).returncode == 0
     assert commands.llmdo(tmp_path, *words, "--fail-on", "widened").returncode == 1
-    adopted = commands.llmdo(tmp_path / "project", "why", "--with", "../plug", "--fail-on", "widened")
+    adopted = commands.llmdo(tmp_path / "project", "reach", "--with", "../plug", "--fail-on", "widened")
     assert adopted.returncode == 1
     assert json.loads(commands.llmdo(tmp_path, *words, "--format", "json").stdout)["verdict"] == "widened"
     for wrong in (
-        ["why", "reader"],
-        ["why", "reader", "--with", "plug"],
-        ["why", "a", "b", "--format", "json"],
+        ["reach", "reader", "--all"],
+        ["reach", "reader", "--with", "plug"],
+        ["reach", "a", "b", "--format", "json"],
     ):
         assert commands.llmdo(tmp_path / "project", *wrong).returncode == 2

@@ -195,7 +195,7 @@ def test_a_run_is_repeated_and_goes_on_without_the_files(root: Path) -> None:
     assert first.returncode == 0, first.stderr
     outside.unlink()
     (root / "other" / "deck.txt").unlink()
-    again = commands.llmdo(root, "replay", "last")
+    again = commands.llmdo(root, "runs", "replay", "last")
     assert (again.returncode, again.stdout) == (0, first.stdout), again.stderr
     more = commands.llmdo(root, "run", "--continue", "last", "--input", "more")
     assert (more.returncode, more.stdout) == (0, first.stdout), more.stderr

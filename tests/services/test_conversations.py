@@ -154,7 +154,7 @@ def test_a_run_goes_on_from_another_and_is_repeated(team: Path) -> None:
         '[["one", "two"], []]\n',
         '[["one", "two", "three"], []]\n',
     ]
-    assert command(team, "replay", "last").stdout == third.stdout
+    assert command(team, "runs", "replay", "last").stdout == third.stdout
     assert llmdo.resume(team).output == third.stdout.strip()
     assert len(llmdo.resume(team).messages) == 6
     names = Runs(team).names()
@@ -298,7 +298,7 @@ def test_an_exported_run_brings_what_was_said_before_it(team: Path, tmp_path: Pa
     assert llmdo.run(team, "main", "three", continue_from="last").output == '[["one", "two", "three"], []]'
     (team / "recordings").mkdir()
     file.rename(team / "recordings/second.sqlite")
-    assert command(team, "test").returncode == 0
+    assert command(team, "runs", "test").returncode == 0
 
 
 def test_a_secret_said_before_does_not_leave(

@@ -272,7 +272,7 @@ def test_a_person_may_end_a_run_which_waits_no_more_and_can_still_go_on(tmp_path
         assert line is not None
         assert (line.status, line.questions) == ("interrupted", 1)
         assert line.error == f"ada ended the run at `{path_of(1)}`"
-    assert llmdo(root, "audit", run, "--verify").returncode == 0
+    assert llmdo(root, "runs", "audit", run, "--verify").returncode == 0
     assert llmdo(root, "approve", run, "--yes", path_of(1)).returncode == 0
     assert llmdo(root, "resume", run).returncode == 0
     assert files(root) == {"0.txt": "0"}

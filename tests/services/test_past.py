@@ -110,7 +110,7 @@ def test_the_command_line_goes_on_with_what_python_began_and_the_other_way_round
     assert command(team, "resume", waiting.run).stdout == f"{refused.output}\n"
     command(team, "run", "main", "pay", "--approvals", "later")
     assert llmdo.resume(team, approver=ApproveAll()).output == "paid"
-    modes = command(team, "audit", "last").stdout
+    modes = command(team, "runs", "audit", "last").stdout
     assert "ApproveAll, from Python" in modes
 
 
@@ -147,7 +147,7 @@ def test_limits_are_set_anew(team: Path) -> None:
     spent = llmdo.resume(team, limits=llmdo.Limits(requests=1), approver=ApproveAll())
     assert "limit of 1 request is reached" in (spent.error or "")
     assert llmdo.resume(team, limits=llmdo.Limits(requests=2, cost_usd=1.0)).output == "paid"
-    assert 'new limits: {"requests": 2, "cost-usd": 1.0}' in command(team, "audit", "last").stdout
+    assert 'new limits: {"requests": 2, "cost-usd": 1.0}' in command(team, "runs", "audit", "last").stdout
 
 
 def test_models_that_were_given_as_such_are_given_again(team: Path) -> None:

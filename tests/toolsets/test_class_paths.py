@@ -105,9 +105,9 @@ def test_two_workers_configure_it_each_for_itself(tmp_path: Path) -> None:
     done = llmdo(root, "run", "main", "Go.", "--approve", "x.Calculator")
     assert done.stdout == "[success: 0.3333] [success: [success: 0.3]]\n"
     run = next((root / ".llmdo/runs").glob("*.sqlite")).stem
-    assert llmdo(root, "replay", run).stdout == done.stdout
-    assert "Calculator (divide)  main.worker:6:3" in llmdo(root, "why", "main", "x.Calculator").stdout
-    assert "[Calculator]" in llmdo(root, "graph").stdout
+    assert llmdo(root, "runs", "replay", run).stdout == done.stdout
+    assert "Calculator (divide)  main.worker:6:3" in llmdo(root, "reach", "main", "x.Calculator").stdout
+    assert "[Calculator]" in llmdo(root, "reach", "--graph").stdout
 
 
 def test_a_change_of_its_source_is_drift(tmp_path: Path) -> None:

@@ -96,7 +96,7 @@ def findings(root: Path) -> list[str]:
 def test_a_policy_blocks_in_check_and_run_and_the_reason_has_its_place(root: Path) -> None:
     reach = llmdo(root, "reach", "main").stdout
     assert "fs.write:out/**" in reach
-    why = llmdo(root, "why", "main", "fs.write:out/a.txt", "--all").stdout
+    why = llmdo(root, "reach", "main", "fs.write:out/a.txt", "--all").stdout
     assert "policies/base.toml:3" in why
     done = llmdo(root, "run", "main", "x")
     assert done.returncode == 0

@@ -277,6 +277,7 @@ def test_what_is_handed_over_comes_from_the_root(team: Path) -> None:
     words = [
         "run",
         "go",
+        "-v",
         "--project",
         str(team),
         "--path",
@@ -365,10 +366,10 @@ def test_what_shows_reach_says_whose_files_are_meant(team: Path) -> None:
     script(team, main=["never"])
     words = "files of `../site`"
     assert commands.llmdo(team, "reach").stdout.startswith(f"go: depth proved: at most 0, {words}\n")
-    assert commands.llmdo(team, "graph").stdout.startswith(f"{words}\nentry go\n")
-    assert commands.llmdo(team, "graph", "--format", "mermaid").stdout.startswith(f"%% {words}\n")
+    assert commands.llmdo(team, "reach", "--graph").stdout.startswith(f"{words}\nentry go\n")
+    assert commands.llmdo(team, "reach", "--graph", "--format", "mermaid").stdout.startswith(f"%% {words}\n")
     assert f"at most 0, {words}." in commands.llmdo(team, "reach", "--format", "markdown").stdout
-    assert commands.llmdo(team, "why", "go", "fs.write").stdout.startswith(f"{words}\n")
+    assert commands.llmdo(team, "reach", "go", "fs.write").stdout.startswith(f"{words}\n")
     for command in ("reach", "graph"):
         assert json.loads(commands.llmdo(team, command, "--format", "json").stdout)["root"] == "../site"
     lines = (team / "llmdo.toml").read_text(encoding="utf-8").replace('root = "../site"\n', "")

@@ -1,4 +1,4 @@
-"""`llmdo replay`."""
+"""`llmdo runs replay`."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def replay(
     if replayed.is_there:
         say(f"stopped before {request.until}, as asked")
         return FINE
-    return _report(replayed, as_json=format == "json")
+    return _report(replayed, as_json=format == "json", detail=watch.detail)
 
 
 def _watching(watch: WatchOptions) -> service.Watching:
@@ -50,17 +50,17 @@ def _watching(watch: WatchOptions) -> service.Watching:
     return watched
 
 
-def _report(replayed: EndedRun, *, as_json: bool) -> int:
+def _report(replayed: EndedRun, *, as_json: bool, detail: int) -> int:
     """Prints the tools that did not end as recorded, and how the run ended; returns the exit code."""
     from llmdo.cli import outcome
 
     for difference in replayed.differences:
         say(f"error: {difference}")
-    code = outcome.report(replayed, as_json=as_json)
+    code = outcome.report(replayed, as_json=as_json, detail=detail)
     return FINDINGS if replayed.differences else code
 
 
 def add_to(app: typer.Typer) -> None:
-    """Makes the command known."""
+    """Makes the command known, below `llmdo runs`."""
     also = (options.WITH_ENV_FILE, options.WITH_STORE, options.WITH_TRUST)
     requests.add(app, replay, also=also, without=("trace_dir", "trace_content", "trace_binary"))

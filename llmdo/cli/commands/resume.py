@@ -34,7 +34,7 @@ def resume(
     answers = replace(answers, later=approvals == "later")
     watch = replace(watch, as_text=format == "text")
     host = Terminal(approvals=_later_without_terminal(answers), watch=watch)
-    return outcome.report(service.resume(request, host), as_json=format == "json")
+    return outcome.report(service.resume(request, host), as_json=format == "json", detail=watch.detail)
 
 
 def _later_without_terminal(answers: ApprovalOptions) -> ApprovalOptions:

@@ -40,7 +40,7 @@ def run(
     watch = replace(watch, as_text=format == "text")
     terminal = Terminal(approvals=replace(answers, later=later), watch=watch)
     with paged(terminal, root_folder(start.project)) if request.paged else nullcontext(terminal) as host:
-        return outcome.report(service.run(request, host), as_json=format == "json")
+        return outcome.report(service.run(request, host), as_json=format == "json", detail=watch.detail)
 
 
 def _list_tools(start: service.EntryRequest) -> int:

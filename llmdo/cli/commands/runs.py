@@ -1,4 +1,4 @@
-"""`llmdo runs` with its subcommands, and `llmdo audit`: what happened in the past.
+"""`llmdo runs` with its subcommands: what happened in the past.
 
 `runs` alone is the one command whose options are written by hand: it has to know whether another word follows.
 """
@@ -14,6 +14,7 @@ import typer
 from llmdo.base.diagnostic import LlmdoError
 from llmdo.base.request_fields import argument, option
 from llmdo.cli import options, requests
+from llmdo.cli.commands import replay, test
 from llmdo.cli.console import FINDINGS, FINE, put, say
 from llmdo.journal.totals import By  # noqa: TC001
 from llmdo.services import runs as service
@@ -185,5 +186,7 @@ def add_to(app: typer.Typer) -> None:
     }  # fmt: skip
     for name, command in named.items():
         requests.add(runs, command, name, also=(options.WITH_STORE,))
+    requests.add(runs, audit, also=(options.WITH_STORE,))
+    replay.add_to(runs)
+    test.add_to(runs)
     app.add_typer(runs, name="runs")
-    requests.add(app, audit, also=(options.WITH_STORE,))

@@ -1,4 +1,4 @@
-"""`llmdo test`."""
+"""`llmdo runs test`."""
 
 from __future__ import annotations
 
@@ -31,5 +31,5 @@ def repeat_recordings(
 
 
 def add_to(app: typer.Typer) -> None:
-    """Makes the command known."""
+    """Makes the command known, below `llmdo runs`."""
     requests.add(app, repeat_recordings, "test", also=(options.WITH_TRUST,))

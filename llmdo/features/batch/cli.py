@@ -15,6 +15,7 @@ from llmdo.base.diagnostic import LlmdoError
 from llmdo.base.request_fields import argument, option
 from llmdo.cli import options, quick, requests
 from llmdo.cli.approving import ApprovalOptions  # noqa: TC001
+from llmdo.cli.commands import HelpPlace
 from llmdo.cli.console import FINE, put, say, screen
 from llmdo.features.batch import commands as service
 from llmdo.features.batch import fleets, pruning
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 
     from llmdo.features.batch.terminal import BatchTerminal
 
-PLACE = 115
+PLACE = HelpPlace("Run", 30)
 START = "start"
 WORDS = argument(
     "[ENTRY] [FILE]...",

@@ -202,7 +202,7 @@ def _require_of_workers(working: Working, host: BatchTerminal) -> None:
     if host.processes > 1 or working.bounds.jobs != 8:
         raise LlmdoError(
             "with `--fleet` no item is worked on here",
-            hint="`llmdo worker --jobs N` says how many a worker takes",
+            hint="`llmdo fleet worker --jobs N` says how many a worker takes",
         )
     if working.debug:
         raise LlmdoError("`--debug` is for what runs here", hint="leave it out with `--fleet`")

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 from llmdo.base.request_fields import argument
 from llmdo.cli import options, quick, requests
 from llmdo.cli.approving import ApprovalOptions  # noqa: TC001  # the annotations are read
+from llmdo.cli.commands import HelpPlace
 from llmdo.cli.terminal import Terminal
 from llmdo.cli.watch import WatchOptions  # noqa: TC001
 from llmdo.features.chat.service import ChatRequest  # noqa: TC001
@@ -18,7 +19,7 @@ from llmdo.services.run import EntryRequest
 if TYPE_CHECKING:
     import typer
 
-PLACE = 115
+PLACE = HelpPlace("Run", 20)
 
 
 def chat(
@@ -35,7 +36,7 @@ def chat(
     is_locked = quick.is_locked(flag=locked, environ=os.environ)
     start = EntryRequest((entry,) if entry else (), project=project, of_files=False, locked=is_locked)
     watch = replace(watch, as_text=True)
-    terminal = Terminal(approvals=answers, watch=watch, is_brief=not watch.verbose)
+    terminal = Terminal(approvals=answers, watch=watch)
     return hold(replace(request, start=start), terminal)
 
 

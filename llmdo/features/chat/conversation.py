@@ -210,7 +210,7 @@ def _answer(line: str, chat: Chat, host: Terminal) -> None:
         if line.startswith("/"):
             obey(line, chat)
         else:
-            outcome.report(chat.say(line, host), as_json=False, is_brief=True)
+            outcome.report(chat.say(line, host), as_json=False)
     except LlmdoError as error:
         say_error(error)
     except KeyboardInterrupt:

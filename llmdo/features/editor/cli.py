@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING
 
 from llmdo.base.diagnostic import LlmdoError
 from llmdo.cli import requests
+from llmdo.cli.commands import HelpPlace
 from llmdo.cli.console import FINE, say
 
 if TYPE_CHECKING:
     import typer
 
-PLACE = 215
+PLACE = HelpPlace("Develop", 20)
 
 
 def lsp() -> int:

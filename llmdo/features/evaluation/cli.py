@@ -14,13 +14,14 @@ import typer.core
 from llmdo.base.request_fields import argument, option
 from llmdo.cli import options, quick, requests
 from llmdo.cli.approving import ApprovalOptions  # noqa: TC001
+from llmdo.cli.commands import HelpPlace
 from llmdo.cli.console import FINDINGS, FINE, put, say
 from llmdo.features.batch.scheduling import JOBS, BatchBounds, budget
 from llmdo.features.evaluation import commands as service
 from llmdo.features.evaluation.gate import EvalGate  # noqa: TC001
 from llmdo.services.root import ROOT
 
-PLACE = 172
+PLACE = HelpPlace("Run", 70)
 START = "start"
 
 Reference = Annotated[

@@ -12,7 +12,7 @@ from llmdo.extensions.spec import Extension
 
 EXTENSION = Extension(
     name="fleet",
-    commands={"fleet": "llmdo.features.fleet.cli", "worker": "llmdo.features.fleet.worker_cli"},
+    commands={"fleet": "llmdo.features.fleet.cli"},
     queue="llmdo.features.fleet.batches",
     views=("llmdo.features.fleet.view",),
     extras={"fleet": "dbos"},

@@ -223,7 +223,7 @@ def _followed(
     with ExitStack() as stack:
         workers = stack.enter_context(closing(workers_of(environ[STORE])))
         if not any(worker.is_alive for worker in workers.all()):
-            host.tell("no worker is running yet: `llmdo worker --fleet URL` starts one")
+            host.tell("no worker is running yet: `llmdo fleet worker --fleet URL` starts one")
         rows = stack.enter_context(rows_of(store, out or store.batch.settings["out"]))
         tell = stack.enter_context(host.following(store))
         host.wait_for(_following(store, rows, tell, draining), lambda: None, draining)

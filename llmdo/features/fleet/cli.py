@@ -1,17 +1,41 @@
-"""The commands of `llmdo fleet`: the workers that share a store."""
+"""The commands of `llmdo fleet`: its workers, and the database that they share."""
 
 from __future__ import annotations
 
+import os
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from llmdo.base.request_fields import argument
+from llmdo.base.request_fields import argument, option
 from llmdo.cli import options, requests
+from llmdo.cli.commands import HelpPlace
 from llmdo.cli.console import FINE, put, say, screen
+from llmdo.features.batch import fleets  # noqa: TC001
+from llmdo.services.root import ROOT
 
-PLACE = 118
+PLACE = HelpPlace("Operate", 10, is_first=True)
+FORMER = {"worker": ("fleet", "worker"), "store": ("fleet", "store")}
+SCHEDULES = option(
+    "Start entries at the times of [schedules] as well, and remove what llmdo.toml no longer keeps."
+)
 Address = Annotated[str | None, argument("[URL]", "The PostgreSQL database; without it, LLMDO_STORE.")]
+
+
+def worker(
+    root: Annotated[Path, ROOT],
+    fleet: fleets.Fleet = None,
+    jobs: Annotated[int, option("How many items it works on at a time.", least=1, most=1000)] = 8,
+    schedules: Annotated[bool, SCHEDULES] = False,
+) -> int:
+    """Take items of batches from a fleet's database until told to stop, or until the code here changes."""
+    from llmdo.features.fleet import terminal as working
+    from llmdo.features.fleet import worker as service
+    from llmdo.features.fleet.opening import require
+
+    request = service.WorkerRequest(root=root, address=require(fleet), jobs=jobs, schedules=schedules)
+    return working.report(service.work(request, working.WorkerTerminal()))
 
 
 def status(
@@ -33,6 +57,16 @@ def status(
     return FINE
 
 
+def migrate() -> int:
+    """Make the tables of journals, batches and the queue of workers, or bring them up to date."""
+    from llmdo.journal.opening import address_here
+    from llmdo.services.queue import migrate as apply
+
+    steps = apply(address_here(Path.cwd(), os.environ))
+    say(f"applied {steps} migration{'s' if steps != 1 else ''}" if steps else "the store is up to date")
+    return FINE
+
+
 def restored(address: Address = None) -> int:
     """Say that the database was put back to an earlier backup: what is open in it is unsure from now on."""
     from llmdo.features.fleet.opening import require
@@ -48,10 +82,13 @@ def restored(address: Address = None) -> int:
 def add_to(app: typer.Typer) -> None:
     """Adds the commands."""
     fleet = typer.Typer(
-        help="Workers on many machines that take items from one database.", no_args_is_help=True
+        help="Workers on many machines that take items from one database, and this database.",
+        no_args_is_help=True,
     )
     store = typer.Typer(help="The database of a fleet.", no_args_is_help=True)
+    requests.add(fleet, worker, also=(options.WITH_ENV_FILE, options.WITH_TRUST))
     requests.add(fleet, status, also=(options.WITH_ENV_FILE,))
+    requests.add(store, migrate, also=(options.WITH_ENV_FILE, options.WITH_STORE))
     requests.add(store, restored, also=(options.WITH_ENV_FILE,))
     fleet.add_typer(store, name="store")
     app.add_typer(fleet, name="fleet")

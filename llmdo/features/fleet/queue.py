@@ -402,7 +402,11 @@ def _failure(error: Exception) -> LlmdoError:
     if isinstance(error, LlmdoError):
         return error
     text = str(getattr(error, "orig", None) or error)
-    hint = "`llmdo store migrate` makes its tables" if "does not exist" in text or "version" in text else None
+    hint = (
+        "`llmdo fleet store migrate` makes its tables"
+        if "does not exist" in text or "version" in text
+        else None
+    )
     if any(sign in text for sign in _NO_MORE):
         hint = f"a worker needs at least {LEAST} connections"
     return LlmdoError(f"the queue failed: {next(iter(text.splitlines()), type(error).__name__)}", hint=hint)

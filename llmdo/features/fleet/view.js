@@ -101,7 +101,7 @@ function body(fleet) {
   return [
     fleet.workers.length
       ? table("Workers", WORKER_HEADS, fleet.workers.map(workerRow))
-      : empty("No worker is there", withCode("`llmdo worker --fleet URL` starts one, on any machine.")),
+      : empty("No worker is there", withCode("`llmdo fleet worker --fleet URL` starts one, on any machine.")),
     waiting(fleet),
     leftOver(fleet),
   ];

@@ -12,13 +12,14 @@ import typer.core
 from llmdo.base.diagnostic import LlmdoError, did_you_mean
 from llmdo.base.request_fields import argument, option
 from llmdo.cli import options, requests
+from llmdo.cli.commands import HelpPlace
 from llmdo.cli.console import FINDINGS, FINE, put, say
 from llmdo.features.hook import quick
 from llmdo.features.hook.clients import NAMES
 from llmdo.features.hook.kept import SessionsRequest  # noqa: TC001  # the annotations are read
 from llmdo.services.root import PROJECT, root_folder
 
-PLACE = 107
+PLACE = HelpPlace("Operate", 20)
 ANSWER = "answer"
 
 CLIENT = argument("CLIENT", f"{', '.join(NAMES[:-1])} or {NAMES[-1]}.")
@@ -81,7 +82,7 @@ def sessions(
     request: SessionsRequest,
     format: Annotated[options.PlainForm, options.OUTCOME] = "text",  # noqa: A002
 ) -> int:
-    """List the sessions of the project whose calls were decided, the last one first, for `llmdo audit`."""
+    """List the sessions of the project whose calls were decided, the last one first, for `llmdo runs audit`."""
     from llmdo.features.hook import kept
     from llmdo.features.hook import rendering as render
 

@@ -1,4 +1,4 @@
-"""The chained record of a session's decisions, in the form of `llmdo audit`."""
+"""The chained record of a session's decisions, in the form of `llmdo runs audit`."""
 
 from __future__ import annotations
 

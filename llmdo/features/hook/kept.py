@@ -54,7 +54,7 @@ class SessionSummary:
     """One session in a line."""
 
     name: str = field(metadata=in_json("session"))
-    """By which `llmdo audit` knows it: the client, and the id that this gave the session."""
+    """By which `llmdo runs audit` knows it: the client, and the id that this gave the session."""
     client: str
     began: float = field(metadata=in_json(by=utc_text))
     """When its first call was decided."""

@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Annotated
 
 from llmdo.base.request_fields import argument, option
 from llmdo.cli import requests
+from llmdo.cli.commands import HelpPlace
 from llmdo.cli.console import FINDINGS, FINE, put, say
 
 if TYPE_CHECKING:
     import typer
 
-PLACE = 180
+PLACE = HelpPlace("Begin", 40)
 
 
 def import_project(

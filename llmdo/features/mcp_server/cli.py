@@ -11,6 +11,7 @@ import typer
 from llmdo.base.request_fields import argument, option
 from llmdo.cli import options, quick, requests
 from llmdo.cli.approving import ApprovalOptions
+from llmdo.cli.commands import HelpPlace
 from llmdo.cli.console import FINE, say
 from llmdo.cli.interruption import run_interruptibly
 from llmdo.cli.terminal import Terminal
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
     from mcp.server.lowlevel import Server
 
-PLACE = 210
+PLACE = HelpPlace("Operate", 30)
 TOKEN = "LLMDO_SERVE_TOKEN"  # noqa: S105  # the name of a variable
 
 

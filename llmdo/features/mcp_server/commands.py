@@ -33,8 +33,7 @@ if TYPE_CHECKING:
 
 TOOLS: Mapping[str, tuple[str, ...]] = {
     "check": ("select", "locked", "strict"),
-    "reach": ("entry", "select"),
-    "why": ("name", "target", "all_paths"),
+    "reach": ("name", "target", "select", "all_paths"),
     "diff": ("before", "after", "verbose"),
     "suggest": ("entry",),
     "explain": ("code",),
@@ -44,11 +43,10 @@ TOOLS: Mapping[str, tuple[str, ...]] = {
 None of them runs code of the workspace or writes a file, and none takes the path of another folder.
 """
 
-NEEDED: Mapping[str, tuple[str, ...]] = {"why": ("name", "target")}
-"""Parameters that a client has to give although the command can do without: with `--with` it does something else."""
-AS_TEXT = frozenset({"why"})
-"""Commands whose `--format` is about something else."""
+AS_TEXT: Mapping[str, str] = {"reach": "target"}
+"""The parameter of a command whose answer is text where a client gives it."""
 
+AS_JSON = "--format=json"
 LONGEST = 200_000  # characters of an answer
 PATIENCE = 120  # seconds for a command
 
@@ -63,8 +61,8 @@ class CommandTool:
     """Those of the command-line library that a client may give, by their names."""
     fixed: tuple[str, ...]
     """The options that it always has."""
-    needed: tuple[str, ...] = ()
-    """The parameters to give although the command can do without."""
+    as_text: str = ""
+    """The parameter with which the answer is text, without the options that it has otherwise."""
 
     def offer(self) -> wire.Tool:
         """The tool as clients are told of it."""
@@ -74,7 +72,7 @@ class CommandTool:
             input_schema={
                 "type": "object",
                 "properties": {name: _schema(each) for name, each in self.parameters.items()},
-                "required": [name for name in self.parameters if self._is_required(name)],
+                "required": [name for name, parameter in self.parameters.items() if parameter.required],
                 "additionalProperties": False,
             },
             annotations=wire.ToolAnnotations(read_only_hint=True, open_world_hint=False),
@@ -86,12 +84,14 @@ class CommandTool:
         Raises:
             LlmdoError: One is not known, or is no value of its kind.
         """
-        options, positions = list(self.fixed), []
+        is_text = bool(arguments.get(self.as_text))
+        options = [each for each in self.fixed if not (is_text and each == AS_JSON)]
+        positions: list[str] = []
         if unknown := set(arguments) - set(self.parameters):
             raise LlmdoError(f"`{self.name}` takes no `{min(unknown)}`")
         for name, parameter in self.parameters.items():
             given = arguments.get(name)
-            if given is None and not self._is_required(name):
+            if given is None and not parameter.required:
                 continue
             texts = _texts(name, parameter, given)
             if parameter.param_type_name == "argument":
@@ -102,9 +102,6 @@ class CommandTool:
                 options += [f"{parameter.opts[-1]}={text}" for text in texts]
         return [self.name, *options, "--", *positions]
 
-    def _is_required(self, name: str) -> bool:
-        return name in self.needed or self.parameters[name].required
-
 
 def command_tools(root: Path) -> dict[str, CommandTool]:
     """The offered commands, for the workspace at `root`."""
@@ -112,11 +109,11 @@ def command_tools(root: Path) -> dict[str, CommandTool]:
     for name, offered in TOOLS.items():
         description, known = parameters_of(name)
         forms = getattr(getattr(known.get("format"), "type", None), "choices", ())
-        fixed = ["--format=json"] if "json" in forms and name not in AS_TEXT else []
+        fixed = [AS_JSON] if "json" in forms else []
         if known.keys() & {"project", "projects"}:
             fixed.append(f"--project={root}")
         parameters = {each: known[each] for each in offered}
-        tools[name] = CommandTool(name, description, parameters, tuple(fixed), NEEDED.get(name, ()))
+        tools[name] = CommandTool(name, description, parameters, tuple(fixed), AS_TEXT.get(name, ""))
     return tools
 
 

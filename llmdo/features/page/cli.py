@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Annotated
 from llmdo.base.diagnostic import LlmdoError
 from llmdo.base.request_fields import option
 from llmdo.cli import options, requests
+from llmdo.cli.commands import HelpPlace
 from llmdo.cli.console import FINE, put, say
 from llmdo.features.page.subject import Subject  # noqa: TC001  # the annotations are read
 
 if TYPE_CHECKING:
     import typer
 
-PLACE = 85
+PLACE = HelpPlace("Look", 20, is_first=True)
 
 
 def page(

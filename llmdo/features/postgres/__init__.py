@@ -11,6 +11,5 @@ from llmdo.extensions.spec import Extension
 
 EXTENSION = Extension(
     name="postgres",
-    commands={"store": "llmdo.features.postgres.cli"},
     stores=dict.fromkeys(("postgresql", "postgres"), "llmdo.features.postgres.opening"),
 )

@@ -125,7 +125,7 @@ def require_current(database: Database) -> None:
     number, newest = number_of(database), len(MIGRATIONS)
     if number == newest:
         return
-    hint = "use a newer llmdo" if number > newest else "`llmdo store migrate` brings it up to date"
+    hint = "use a newer llmdo" if number > newest else "`llmdo fleet store migrate` brings it up to date"
     raise OtherTablesError(
         f"the store {database.name} is at migration {number}, and this llmdo needs {newest}", hint=hint
     )

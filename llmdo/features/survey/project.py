@@ -189,6 +189,6 @@ def _repeating(listed: ListedProject) -> Iterator[Markup]:
     yield element(
         "p",
         "It runs nothing of the project and asks no network. ",
-        verbatim("llmdo why AGENT CAPABILITY --from auto ."),
+        verbatim("llmdo reach AGENT CAPABILITY --from auto ."),
         " names the file and the line of each step. What is read wrongly here is a mistake of llmdo.",
     )

@@ -199,11 +199,11 @@ def test_each_turn_is_a_run_bound_to_the_one_before(team: Path) -> None:
         end = goes_on_from(journal)
     assert end is not None
     assert (end.run, end.first, end.turn) == (names[1], names[0], 3)
-    assert command(team, "replay", names[2]).stdout == "heard one+two+three\n"
+    assert command(team, "runs", "replay", names[2]).stdout == "heard one+two+three\n"
     assert len(command(team, "runs").stdout.splitlines()) == 1
     exported = team.parent / "chat.sqlite"
     assert command(team, "runs", "export", "last", str(exported)).returncode == 0
-    assert command(team, "replay", str(exported)).stdout == "heard one+two+three\n"
+    assert command(team, "runs", "replay", str(exported)).stdout == "heard one+two+three\n"
     again = chat_in(team, "last", entry=None)
     assert [turn.input for turn in again.turns] == ["one", "two", "three"]
     assert answer_to(again, "four") == "heard one+two+three+four"
@@ -227,7 +227,7 @@ def test_a_chat_in_a_store_goes_on_and_so_does_a_run_from_it(
     assert answer_to(again, "three") == "heard one+two+three"
     done = command(team, "run", "--continue", "last", "--input", "four")
     assert (done.returncode, done.stdout) == (0, "heard one+two+three+four\n"), done.stderr
-    assert command(team, "replay", "last").stdout == "heard one+two+three+four\n"
+    assert command(team, "runs", "replay", "last").stdout == "heard one+two+three+four\n"
 
 
 @pytest.mark.long

@@ -226,7 +226,7 @@ def test_without_tables_the_hint_says_how_to_make_them(cluster: postgres.Cluster
     migrate(address)
     with pytest.raises(LlmdoError, match="the queue failed") as error:
         Queue(address)
-    assert error.value.hint == "`llmdo store migrate` makes its tables"
+    assert error.value.hint == "`llmdo fleet store migrate` makes its tables"
 
 
 def test_an_address_with_a_password_is_not_repeated(cluster: postgres.Cluster) -> None:

@@ -106,10 +106,10 @@ def test_what_is_no_fleet_is_refused_without_repeating_it(
 def test_the_tables_are_made_by_store_migrate(cluster: postgres.Cluster, root: Path) -> None:
     address = cluster.new_database()
     lacking = llmdo(root, "fleet", "status", address)
-    assert (lacking.returncode, "llmdo store migrate" in lacking.stderr) == (2, True), lacking
-    assert llmdo(root, "store", "migrate", "--store", address).returncode == 0
+    assert (lacking.returncode, "llmdo fleet store migrate" in lacking.stderr) == (2, True), lacking
+    assert llmdo(root, "fleet", "store", "migrate", "--store", address).returncode == 0
     assert llmdo(root, "fleet", "status", address).returncode == 0
-    assert "up to date" in llmdo(root, "store", "migrate", "--store", address).stderr
+    assert "up to date" in llmdo(root, "fleet", "store", "migrate", "--store", address).stderr
 
 
 @pytest.mark.long

@@ -476,10 +476,10 @@ def test_what_has_begun_goes_on_with_another_lock_where_all_that_changed_is_name
 @pytest.mark.long
 def test_no_worker_begins_with_code_that_nobody_reviewed(fleet: str, workspace: Path) -> None:
     (workspace / "main.worker").write_text((workspace / "main.worker").read_text() + "More.\n")
-    refused = llmdo(workspace, "worker", "--fleet", fleet)
+    refused = llmdo(workspace, "fleet", "worker", "--fleet", fleet)
     assert (refused.returncode, "run `llmdo lock`" in refused.stderr) == (1, True), refused
     (workspace / "llmdo.lock").unlink()
-    refused = llmdo(workspace, "worker", "--fleet", fleet)
+    refused = llmdo(workspace, "fleet", "worker", "--fleet", fleet)
     assert (refused.returncode, "`llmdo.lock` cannot be read" in refused.stderr) == (2, True), refused
     assert workers_of(fleet).all() == ()
 

@@ -82,7 +82,7 @@ def working(root: Path, fleet: str, jobs: int = 4, intervals: Intervals = QUICK)
 @contextmanager
 def process(root: Path, fleet: str, *words: str) -> Iterator[Any]:
     """A worker as a process."""
-    command = [sys.executable, "-m", "llmdo", "worker", "--fleet", fleet, *words]
+    command = [sys.executable, "-m", "llmdo", "fleet", "worker", "--fleet", fleet, *words]
     with ending(forking.Popen(command, cwd=root, stderr=PIPE, text=True)) as child:
         yield child
 

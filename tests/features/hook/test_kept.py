@@ -94,46 +94,48 @@ def test_the_sessions_of_a_project_are_listed_with_their_agents_and_decisions(se
 
 def test_without_a_session_nothing_is_listed_and_runs_are_looked_for(session: Session) -> None:
     assert "no call of a session" in llmdo(session, "hook", "sessions").stderr
-    assert "there is no run `last`" in llmdo(session, "audit", "last").stderr
+    assert "there is no run `last`" in llmdo(session, "runs", "audit", "last").stderr
 
 
 @pytest.mark.parametrize("reference", ["last", NAME, "claude-1", "11111111-aaaa", "1-aaaa"])
 def test_a_session_is_audited_by_its_id_as_a_run_is(session: Session, reference: str) -> None:
     worked(session)
-    shown = llmdo(session, "audit", reference)
+    shown = llmdo(session, "runs", "audit", reference)
     assert (shown.returncode, shown.stderr) == (0, "")
     assert "denied  main-session/triage/Bash by rules, raises " in shown.stdout
     assert 'Bash of claude {"command": "make"}' in shown.stdout
     assert "asks    main-session/Write by client" in shown.stdout
     assert "(llmdo.toml:8) (path: main-session/Write)" in shown.stdout
-    verified = llmdo(session, "audit", reference, "--verify")
+    verified = llmdo(session, "runs", "audit", reference, "--verify")
     head = json.loads(session.journal.read_text().splitlines()[-1])["hash"]
     assert (verified.returncode, f"the chain holds: 5 records, head {head}" in verified.stdout) == (0, True)
-    assert llmdo(session, "audit", reference, "--head", head).returncode == 0
-    assert llmdo(session, "audit", reference, "--head", "0" * 64).returncode == 1
-    lines = llmdo(session, "audit", reference, "--format", "jsonl").stdout
+    assert llmdo(session, "runs", "audit", reference, "--head", head).returncode == 0
+    assert llmdo(session, "runs", "audit", reference, "--head", "0" * 64).returncode == 1
+    lines = llmdo(session, "runs", "audit", reference, "--format", "jsonl").stdout
     assert lines == session.journal.read_text()
 
 
 def test_the_file_of_a_session_is_audited_as_the_session_is(session: Session) -> None:
     worked(session)
-    verified = llmdo(session, "audit", str(session.journal), "--verify")
+    verified = llmdo(session, "runs", "audit", str(session.journal), "--verify")
     assert (verified.returncode, "the chain holds: 5 records" in verified.stdout) == (0, True)
 
 
 def test_of_several_sessions_an_id_means_one_and_the_last_is_what_began_last(session: Session) -> None:
     worked(session)
     another(session, "11111111-bbbb")
-    refused = llmdo(session, "audit", "claude-1111")
+    refused = llmdo(session, "runs", "audit", "claude-1111")
     assert (refused.returncode, "may be 2 runs and sessions" in refused.stderr) == (2, True)
     session.call("Read", file_path="b.md")  # which is not a beginning
     assert audited(session, "last")["run"] == "claude-11111111-bbbb"
-    assert "there is no run or session `zzz`" in llmdo(session, "audit", "zzz").stderr
+    assert "there is no run or session `zzz`" in llmdo(session, "runs", "audit", "zzz").stderr
 
 
 def audited(session: Session, *words: str) -> dict[str, object]:
     """The audit of a session as a document."""
-    document: dict[str, object] = json.loads(llmdo(session, "audit", *words, "--format", "json").stdout)
+    document: dict[str, object] = json.loads(
+        llmdo(session, "runs", "audit", *words, "--format", "json").stdout
+    )
     return document
 
 
@@ -165,9 +167,9 @@ def test_a_change_of_a_record_shows(session: Session) -> None:
     (listed,) = sessions(session)
     assert (listed["chain"], listed["faults"]) == ("broken", ["line 4: this record was changed"])
     assert "the chain is broken" in llmdo(session, "hook", "sessions").stdout
-    shown = llmdo(session, "audit", "last")
+    shown = llmdo(session, "runs", "audit", "last")
     assert (shown.returncode, "the chain does not hold" in shown.stderr) == (0, True)
-    verified = llmdo(session, "audit", "last", "--verify")
+    verified = llmdo(session, "runs", "audit", "last", "--verify")
     assert (verified.returncode, verified.stdout) == (1, "line 4: this record was changed\n")
 
 
@@ -179,11 +181,11 @@ def test_half_a_record_at_the_end_is_still_being_written(session: Session, is_by
     (listed,) = sessions(session)
     assert (listed["chain"], listed["unfinished"]) == ("holds", True)
     assert ", being written\n" in llmdo(session, "hook", "sessions").stdout
-    verified = llmdo(session, "audit", str(session.journal) if is_by_path else "last", "--verify")
+    verified = llmdo(session, "runs", "audit", str(session.journal) if is_by_path else "last", "--verify")
     assert (verified.returncode, "it is still being written" in verified.stdout) == (0, True)
     with session.journal.open("a") as file:
         file.write("\n")
-    assert llmdo(session, "audit", "last", "--verify").stdout == "line 6: this is not a record\n"
+    assert llmdo(session, "runs", "audit", "last", "--verify").stdout == "line 6: this is not a record\n"
 
 
 def test_a_session_that_goes_on_while_it_is_read_is_never_broken(session: Session) -> None:
@@ -250,7 +252,7 @@ def test_a_journal_that_is_no_journal_is_named_and_ends_nothing(session: Session
     assert (first["chain"], first["allowed"]) == ("holds", 3)
     assert last["chain"] == ("broken" if not last["unfinished"] else last["chain"])
     for words in ([], ["--verify"], ["--format", "json"]):
-        done = llmdo(session, "audit", "22222222-bbbb", *words)
+        done = llmdo(session, "runs", "audit", "22222222-bbbb", *words)
         assert done.returncode == (1 if words == ["--verify"] and last["chain"] == "broken" else 0)
         assert "Traceback" not in done.stderr
         assert not any(sign in f"{done.stdout}{done.stderr}" for sign in HIDDEN)
@@ -312,9 +314,9 @@ def test_no_link_is_followed_and_nothing_is_waited_for(session: Session, tmp_pat
     notes = llmdo(session, "hook", "sessions").stderr
     assert "`claude-5-state.jsonl` was left out: llmdo has no state of this session" in notes
     assert "`claude-6-state.jsonl` was left out: the state of this session is damaged" in notes
-    verified = llmdo(session, "audit", "claude-2-linked", "--verify")
+    verified = llmdo(session, "runs", "audit", "claude-2-linked", "--verify")
     assert (verified.returncode, verified.stdout) == (1, "the file could not be read: it is a link\n")
-    assert "SECRET" not in llmdo(session, "audit", "claude-2-linked").stdout
+    assert "SECRET" not in llmdo(session, "runs", "audit", "claude-2-linked").stdout
 
 
 def test_a_folder_that_others_can_write_to_or_that_is_a_link_is_not_read(session: Session) -> None:
@@ -324,7 +326,7 @@ def test_a_folder_that_others_can_write_to_or_that_is_a_link_is_not_read(session
     done = llmdo(session, "hook", "sessions")
     assert (done.returncode, done.stdout) == (0, "")
     assert "is no folder that only you can write to, and was not read" in done.stderr
-    assert llmdo(session, "audit", "last").returncode == 2
+    assert llmdo(session, "runs", "audit", "last").returncode == 2
     folder.chmod(0o700)
     folder.rename(folder.with_name("elsewhere"))
     folder.symlink_to(folder.with_name("elsewhere"))

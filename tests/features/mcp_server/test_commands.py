@@ -49,7 +49,7 @@ def call(root: Path, tool: str, **arguments: object) -> Any:
 def test_every_command_is_a_tool_with_the_words_of_its_options(root: Path) -> None:
     tools = {tool.name: tool for tool in using(root, lambda client: client.list_tools()).tools}
     assert [*tools] == [*TOOLS]
-    assert tools["why"].input_schema["required"] == ["name", "target"]
+    assert tools["reach"].input_schema["properties"]["target"]["type"] == "array"
     assert tools["check"].input_schema["properties"]["locked"] == {
         "type": "boolean",
         "description": "Require a current lock. Default where CI is set.",
@@ -59,11 +59,11 @@ def test_every_command_is_a_tool_with_the_words_of_its_options(root: Path) -> No
 
 
 def test_answers_are_those_of_the_commands(root: Path) -> None:
-    reach = call(root, "reach", entry="main")
+    reach = call(root, "reach", name="main")
     assert not reach.is_error, reach.content
     rows = reach.structured_content["entries"][0]["rows"]
     assert [row["capability"] for row in rows] == ["proc.exec.unlisted"]
-    assert "main" in call(root, "why", name="main", target=["proc.exec.unlisted"]).content[0].text
+    assert "main" in call(root, "reach", name="main", target=["proc.exec.unlisted"]).content[0].text
     (root / "main.worker").write_text(WORKER.replace("shell", "shel"))
     check = call(root, "check", strict=True)
     assert not check.is_error, "findings are an answer"
@@ -77,10 +77,10 @@ def test_answers_are_those_of_the_commands(root: Path) -> None:
         ("check", {"fix": True}, "`check` takes no `fix`"),
         ("check", {"project": "/etc"}, "`check` takes no `project`"),
         ("check", {"strict": "yes"}, "`strict` is true or false"),
-        ("reach", {"entry": ["main"]}, "`entry` is a text"),
+        ("reach", {"name": ["main"]}, "`name` is a text"),
         ("reach", {"select": "main"}, "`select` is a list of texts"),
-        ("why", {"name": "main"}, "`target` is a list of texts"),
-        ("reach", {"entry": "--from=claude"}, "--from=claude"),
+        ("reach", {"name": "main", "target": "x"}, "`target` is a list of texts"),
+        ("reach", {"name": "--from=claude"}, "--from=claude"),
         ("diff", {"before": "--output=diff.txt"}, "diff.txt"),
     ],
 )

@@ -101,7 +101,7 @@ def test_a_fleet_without_a_worker_says_how_one_is_started(
     serve(workspace).open(page)
     page.keyboard.press("g")
     page.keyboard.press("f")
-    expect(page.locator(".state")).to_contain_text("llmdo worker --fleet URL")
+    expect(page.locator(".state")).to_contain_text("llmdo fleet worker --fleet URL")
 
 
 def test_the_page_has_the_facts_of_fleet_status(

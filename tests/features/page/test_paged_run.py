@@ -96,7 +96,7 @@ def test_a_run_without_a_terminal_is_answered_in_its_page(
         assert f"success: created out/{name}" in printed
     problems.clear()  # its server is gone, and one answer did not fit
     assert files(root) == {name: f"{first - 1}"}
-    done = commands.process(root, "audit", "last", "--verify")
+    done = commands.process(root, "runs", "audit", "last", "--verify")
     assert done.returncode == 0, done.stderr
 
 

@@ -363,7 +363,7 @@ def test_a_store_is_migrated_before_it_is_used(cluster: postgres.Cluster, root: 
     address = cluster.new_database()
     with pytest.raises(JournalError, match="is at migration 0") as lacking:
         runs_of(root, {"LLMDO_STORE": address})
-    assert lacking.value.hint == "`llmdo store migrate` brings it up to date"
+    assert lacking.value.hint == "`llmdo fleet store migrate` brings it up to date"
     with ThreadPoolExecutor(4) as pool:
         assert sum(pool.map(migrate, [address] * 4)) == len(migrations.MIGRATIONS)
     assert migrate(address) == 0
@@ -459,12 +459,12 @@ def test_the_commands_work_on_a_run_in_a_store(
     assert (resumed.returncode, "paid" in resumed.stdout) == (0, True), resumed
     assert "completed" in llmdo(workspace, "runs").stdout
     assert "pay" in llmdo(workspace, "runs", "show", "last").stdout
-    audit = llmdo(workspace, "audit", "last", "--verify")
+    audit = llmdo(workspace, "runs", "audit", "last", "--verify")
     assert (audit.returncode, "the chain holds" in audit.stdout) == (0, True), audit
-    assert "pay" in llmdo(workspace, "audit", "last").stdout
-    assert "paid" in llmdo(workspace, "replay", "last").stdout
+    assert "pay" in llmdo(workspace, "runs", "audit", "last").stdout
+    assert "paid" in llmdo(workspace, "runs", "replay", "last").stdout
     assert llmdo(workspace, "runs", "export", "last", "out.sqlite").returncode == 0
-    assert "paid" in llmdo(workspace, "replay", "out.sqlite").stdout
+    assert "paid" in llmdo(workspace, "runs", "replay", "out.sqlite").stdout
     assert (workspace / "effects.log").read_text() == "paid\n"
     refused = llmdo(workspace, "runs", "import", "out.sqlite")
     assert "is here already" in refused.stderr

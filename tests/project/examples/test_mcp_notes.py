@@ -50,7 +50,7 @@ def test_a_run_is_replayed_without_its_server(root: Path) -> None:
     run = llmdo(root, "runs").stdout.split()[0]
     (root / "server.py").unlink()
     (root / "notes/answers.md").unlink()
-    again = llmdo(root, "replay", run)
+    again = llmdo(root, "runs", "replay", run)
     assert (again.returncode, again.stdout) == (0, ANSWER), again.stderr
     assert not (root / "notes/answers.md").exists(), "nothing is executed again"
 

@@ -74,7 +74,7 @@ def test_whatever_a_model_does_the_run_ends_in_order(
     assert "Traceback" not in done.stdout + done.stderr
     assert done.returncode == 0 or "error: " in done.stderr
     assert bool(done.stdout) == (done.returncode == 0)
-    verified = llmdo(root, "audit", "last", "--verify")
+    verified = llmdo(root, "runs", "audit", "last", "--verify")
     assert verified.returncode == 0, verified.stdout + verified.stderr
     assert_all_was_decided(root)
     changed = {path for path, digest in contents(tmp_path).items() if before.get(path) != digest}
@@ -84,7 +84,7 @@ def test_whatever_a_model_does_the_run_ends_in_order(
     strays = [path for path in changed if not any(fnmatch(path, f"{name}/{scope}") for scope in allowed)]
     assert not strays, done.stderr
     assert not before.keys() - contents(tmp_path).keys()
-    replayed = llmdo(root, "replay", "last")
+    replayed = llmdo(root, "runs", "replay", "last")
     assert replayed.stdout == done.stdout, replayed.stderr
     assert "Traceback" not in replayed.stderr
 

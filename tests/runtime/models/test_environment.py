@@ -81,7 +81,7 @@ def test_a_file_of_variables_is_read_where_it_is_named_and_nothing_of_it_is_kept
     assert contents
     for value in (b"tango-bravo-77", base.encode(), key.encode()):
         assert not any(value in content for content in contents), value
-    replayed = command(tmp_path, "replay", "last", "--env-file", ".env", environ=absent)
+    replayed = command(tmp_path, "runs", "replay", "last", "--env-file", ".env", environ=absent)
     assert replayed.stdout == done.stdout
 
 
