@@ -107,11 +107,12 @@ def _remedy(row: Row, *, shell: ShellSettings, is_current: bool) -> str:
             f'`{" ".join(rule.run)}` only reads where it is isolated: set `isolation = "require"` in [toolsets.shell], '
             f'or add "{capability}" to `may`'
         )
-    if is_current or name in builtin.NAMES:
+    if is_current:
         return f'add "{capability}" to its `may`, or remove an edge of the path'
     # Before tools are locked they count as what they might do at most: the first advice does not widen a ceiling.
     widen = f"add `{capability}` to `may`"
-    return f"remove an edge of the path, or {widen}; what tools do is known for sure after `llmdo lock`"
+    unsure = "" if name in builtin.NAMES else "; what tools do is known for sure after `llmdo lock`"
+    return f"remove an edge of the path, or {widen}{unsure}"
 
 
 def _unisolated(shell: ShellSettings) -> ShellRule | None:

@@ -76,7 +76,7 @@ def test_what_cannot_be_read_comes_first(tmp_path: Path) -> None:
         tmp_path,
         **{
             "z.worker": "no header\n",
-            "a.worker": "---\nname: a\nmodel: gpt\nentyr: true\ntoolsets: [b]\n---\n",
+            "a.worker": "---\nname: a\nmodel: gpt\nentyr: true\ntoolsets: [b]\n---\nGo.\n",
         },
     )
     assert codes(root) == [("LDO109", "z.worker"), ("LDO204", "a.worker"), ("LDO102", "a.worker")]
@@ -105,14 +105,14 @@ def test_what_follows_from_a_part_of_a_header_that_was_left_out_is_not_reported(
 
 
 def test_what_is_known_is_judged_beside_a_file_that_cannot_be_read(tmp_path: Path) -> None:
-    header = "---\nname: a\nmodel: gpt\nmay: [fs.raed]\ntoolsets: [b]\n---\n"
+    header = "---\nname: a\nmodel: gpt\nmay: [fs.raed]\ntoolsets: [b]\n---\nGo.\n"
     root = workspace(tmp_path, **{"a.worker": header, "c.worker": "no header\n"})
     assert codes(root) == [("LDO109", "c.worker"), ("LDO204", "a.worker"), ("LDO207", "a.worker")]
 
 
 def test_an_alias_that_was_left_out_is_not_missed(tmp_path: Path) -> None:
     text = 'schema = 1\n\n[workspace]\nname = "w"\nworkers = ["*.worker"]\n\n[models]\nfast = 5\n\n[entries.go]\nworker = "a"\n'
-    header = "---\nname: a\nmodel: fast\ntoolsets: [b]\n---\n"
+    header = "---\nname: a\nmodel: fast\ntoolsets: [b]\n---\nGo.\n"
     assert codes(workspace(tmp_path, **{"llmdo.toml": text, "a.worker": header})) == [
         ("LDO103", "llmdo.toml")
     ]
@@ -129,7 +129,7 @@ CEILING = 'schema = 1\n\n[workspace]\nname = "w"\nworkers = ["*.worker"]\n\n[ent
 
 
 def test_no_hint_widens_a_ceiling_before_the_lock_is_current(tmp_path: Path) -> None:
-    header = "---\nname: a\ntoolsets: {filesystem: {write: ['out/**']}}\n---\n"
+    header = "---\nname: a\ntoolsets: {filesystem: {write: ['out/**']}}\n---\nGo.\n"
     root = workspace(
         tmp_path, **{"llmdo.toml": CEILING, "a.worker": header, "b.worker": "---\nname: b\n---\nGo.\n"}
     )
