@@ -368,10 +368,13 @@ def _telling(grants: Sequence[Grant]) -> tuple[Grant, ...]:
     distinct: dict[object, Grant] = {}
     for grant in grants:
         most = STRICTNESS[grant.decision]
+        is_blocked = (
+            grant.server is not None and grant.decision == "blocked"
+        )  # it is started, and brings nothing
         key = tuple(
             each
             for each in grant.capabilities
-            if (each == UNTRUSTED and grant.decision != "blocked") or _strictness(each, mildest) >= most
+            if (each == UNTRUSTED and not is_blocked) or _strictness(each, mildest) >= most
         )
         if grant.server or (key and key != (UNTRUSTED,)) or grant.capabilities == key:
             merged = grant if key == grant.capabilities else replace(grant, capabilities=key)

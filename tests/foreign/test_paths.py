@@ -14,7 +14,7 @@ from tests.support import commands
 
 FOREIGN = [
     CASES / "LDO550" / slug
-    for slug in ("claude-gain", "docker-agent-shell-by-delegate", "opencode-task-rules")
+    for slug in ("claude-gain", "passes-docker-agent-asked-shell", "passes-opencode-asked-task")
 ]
 
 
