@@ -368,8 +368,8 @@ def empty_prompt(project: Project) -> Iterator[Diagnostic]:
         You review code. Name each fault with its file and line.
     """
     for file in project.workspace.workers:
-        if file.prompt is None or file.prompt.strip():
-            continue
+        if file.is_inline or file.prompt is None or file.prompt.strip():
+            continue  # an empty prompt of a team in one file is an error in that file
         where = "in its `instructions`" if file.python else "below the second `---`"
         yield finding(
             "LDO115",
