@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 from llmdo.base import parts
 from llmdo.base.checking import reports
-from llmdo.base.diagnostic import Related, did_you_mean, excerpt, finding, nearest, only_match
+from llmdo.base.diagnostic import Related, did_you_mean, excerpt, finding, only_match
 from llmdo.checks import adopted, code, scripts
 from llmdo.checks.naming import declared_capabilities, entry_collisions, named_capabilities
-from llmdo.graph import builtin, models, servers, toolkit
+from llmdo.graph import builtin, servers, toolkit
 from llmdo.graph.keys import Reference
 from llmdo.policy.authority import BUILT_IN, Capability
 from llmdo.policy.vocabulary import VOCABULARY, has_paths, members_of
@@ -204,54 +204,6 @@ def unknown_worker(project: Project) -> Iterator[Diagnostic]:
                 )
     yield from adopted.started_by_ours(project)
     yield from scripts.unknown_workers(project)
-
-
-@reports("LDO204", "error")
-def unknown_model(project: Project) -> Iterator[Diagnostic]:
-    """A model that is no alias of `[models]`, and of none of the forms in which a model is named.
-
-    They are `provider:model`, `python:FILE.py:NAME`, `script:FILE.yaml`, and `replay:FILE.sqlite` or `.json`.
-    The provider has to be one that llmdo knows. Whether it has such a model cannot be known from files, so that
-    is not judged.
-
-    Fails:
-
-        model: gpt-5
-
-    Fixed:
-
-        model: openai:gpt-5
-    """
-    known = {*project.graph.models, *models.PROVIDERS, *models.WITHOUT_PROVIDER}
-    for reference in _models(project):
-        if project.gaps.aliases and ":" not in reference.name:
-            continue
-        if problem := models.problem_of(reference.name, project.graph.models):
-            match = nearest(reference.name.partition(":")[0], known)
-            hint = models.near_provider(reference.name)
-            if match and not hint:
-                hint = f"did you mean `{match}{':' * (match in models.PROVIDERS)}`?"
-            fix = None
-            if match in project.graph.models and ":" not in reference.name:
-                fix = _respelt(reference.at, reference.name, known)
-            yield finding(
-                "LDO204", reference.at.location, problem, hint=hint or models.such_as(reference.name), fix=fix
-            )
-
-
-def _models(project: Project) -> Iterator[Reference]:
-    graph = project.graph
-    named = [graph.settings.model, *(entry.model for entry in graph.entries.values())]
-    yield from (
-        reference for reference in [*named, *(worker.model for worker in graph.workers.values())] if reference
-    )
-    document = project.workspace.document
-    for alias, chain in project.workspace.table("models").items():
-        if isinstance(chain, str):
-            yield Reference(chain, Place(document, ("models", alias)))
-        else:
-            for number, name in enumerate(parts.texts(chain)):
-                yield Reference(name, Place(document, ("models", alias, number)))
 
 
 @reports("LDO205", "error")

@@ -312,10 +312,10 @@ def _python_models(
     }
     digests: dict[str, str | None] = {}
     for text in sorted(texts):
-        if file := model_file(text):
-            digests[text] = workspace.recordings.get(file)
-        elif text.startswith("python:"):
-            digests[text] = sources.get(python_file(text.removeprefix("python:")) or "")
+        file = model_file(text)
+        if file or text.startswith("python:"):
+            python = python_file(text.removeprefix("python:")) or ""
+            digests[text] = workspace.recordings.get(file) if file else sources.get(python)
     return {text: source for text, source in digests.items() if source is not None}
 
 

@@ -139,7 +139,7 @@ def test_a_misspelt_file_to_run_is_neither_an_entry_nor_an_input(
     [
         ("valdiate", "there is no command `llmdo valdiate`", "did you mean `llmdo check`?"),
         ("validate", "there is no command `llmdo validate`", "did you mean `llmdo check`?"),
-        ("verify", "there is no command `llmdo verify`", "did you mean `llmdo check` or `llmdo audit`?"),
+        ("verify", "there is no command `llmdo verify`", "did you mean `llmdo check` or `llmdo runs audit`?"),
         ("plan", "there is no command `llmdo plan`", "did you mean `llmdo diff` or `llmdo reach`?"),
         ("compile", "there is no command `llmdo compile`", "did you mean `llmdo lock`?"),
         ("chekc", "there is no command `llmdo chekc`", "did you mean `llmdo check`?"),
@@ -150,8 +150,8 @@ def test_a_misspelt_file_to_run_is_neither_an_entry_nor_an_input(
         ("run --modle x", "`llmdo run` has no option `--modle`", "did you mean `--model`?"),
         (
             "audit",
-            "`llmdo audit` needs RUN|SESSION|FILE",
-            "`llmdo runs` lists them; `llmdo audit last` is about the newest",
+            "`llmdo runs audit` needs RUN|SESSION|FILE",
+            "`llmdo runs` lists them; `llmdo runs audit last` is about the newest",
         ),
         (
             "runs show",
@@ -170,7 +170,7 @@ def test_a_command_line_that_cannot_be_read_leads_on(
 
 
 def test_the_words_of_other_tools_lead_to_commands_that_are_there() -> None:
-    groups = {name.split(" ")[0] for name in COMMANDS}
+    groups = {*COMMANDS, *(name.split(" ")[0] for name in COMMANDS)}
     for word, meant in MEANT.items():
         assert word not in groups
         assert all(name in groups or name.startswith("--") for name in meant), word
