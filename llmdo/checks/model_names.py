@@ -35,7 +35,7 @@ def unknown_model(project: Project) -> Iterator[Diagnostic]:
         model: openai:gpt-5
     """
     known = {*project.graph.models, *models.PROVIDERS, *models.WITHOUT_PROVIDER}
-    for reference in _models(project):
+    for reference in models_named(project):
         if project.gaps.aliases and ":" not in reference.name:
             continue
         if problem := models.problem_of(reference.name, project.graph.models):
@@ -53,7 +53,8 @@ def unknown_model(project: Project) -> Iterator[Diagnostic]:
             )
 
 
-def _models(project: Project) -> Iterator[Reference]:
+def models_named(project: Project) -> Iterator[Reference]:
+    """Every place that names a model."""
     graph = project.graph
     named = [graph.settings.model, *(entry.model for entry in graph.entries.values())]
     yield from (

@@ -9,9 +9,9 @@ from llmdo.base import parts
 from llmdo.base.checking import reports
 from llmdo.base.diagnostic import Related, did_you_mean, excerpt, finding, only_match
 from llmdo.checks import adopted, code, scripts
+from llmdo.checks.model_names import models_named
 from llmdo.checks.naming import declared_capabilities, entry_collisions, named_capabilities
 from llmdo.graph import builtin, servers, toolkit
-from llmdo.graph.keys import Reference
 from llmdo.policy.authority import BUILT_IN, Capability
 from llmdo.policy.vocabulary import VOCABULARY, has_paths, members_of
 from llmdo.syntax.document import Place
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from llmdo.base.diagnostic import Diagnostic, Fix
+    from llmdo.graph.keys import Reference
     from llmdo.graph.resolved import Graph
     from llmdo.graph.worker import Use, Worker
     from llmdo.workspace.project import Project
@@ -269,7 +270,7 @@ def _python_references(project: Project) -> Iterator[tuple[str, Place]]:
             yield entry.function.name, entry.function.at
     for worker in graph.workers.values():
         yield from ((named.name, named.at) for named in worker.code)
-    for model in _models(project):
+    for model in models_named(project):
         if model.name.startswith("python:"):
             yield model.name.removeprefix("python:"), model.at
 
@@ -340,6 +341,12 @@ def _tool_names(graph: Graph, use: Use) -> Iterable[str]:
     ]
 
 
+def _unresolved(graph: Graph) -> tuple[str, ...]:
+    """How the capabilities of toolsets begin that a worker uses and that are not there."""
+    used = {use.name for worker in graph.workers.values() for use in worker.uses}
+    return tuple(f"x.{name}." for name in used - graph.toolsets.keys() - graph.workers.keys())
+
+
 @reports("LDO207", "error")
 def unknown_capability(project: Project) -> Iterator[Diagnostic]:
     """A capability that the vocabulary does not have.
@@ -366,10 +373,9 @@ def unknown_capability(project: Project) -> Iterator[Diagnostic]:
     yield from (problem for problem in project.workspace.problems if problem.code == "LDO207")  # of policies
     yield from _reads_of_others(project)
     yield from _declared_families(project)
-    used = {use.name for worker in graph.workers.values() for use in worker.uses}
-    unresolved = {f"x.{name}." for name in used - graph.toolsets.keys() - graph.workers.keys()}
+    unresolved = _unresolved(graph)
     for capability, place in named_capabilities(project):
-        if capability.name.startswith(tuple(unresolved)):
+        if capability.name.startswith(unresolved):
             continue  # that there is no such toolset is said where it is used
         if capability.name not in known and not project.gaps.may_hide(capability.name):
             yield finding(
