@@ -341,10 +341,12 @@ def _tool_names(graph: Graph, use: Use) -> Iterable[str]:
     ]
 
 
-def _unresolved(graph: Graph) -> tuple[str, ...]:
-    """How the capabilities of toolsets begin that a worker uses and that are not there."""
+def _of_toolsets_there(project: Project) -> Iterator[tuple[Capability, Place]]:
+    """The named capabilities but those of toolsets that a worker uses and that are not there."""
+    graph = project.graph
     used = {use.name for worker in graph.workers.values() for use in worker.uses}
-    return tuple(f"x.{name}." for name in used - graph.toolsets.keys() - graph.workers.keys())
+    unresolved = tuple(f"x.{name}." for name in used - graph.toolsets.keys() - graph.workers.keys())
+    yield from (each for each in named_capabilities(project) if not each[0].name.startswith(unresolved))
 
 
 @reports("LDO207", "error")
@@ -373,10 +375,8 @@ def unknown_capability(project: Project) -> Iterator[Diagnostic]:
     yield from (problem for problem in project.workspace.problems if problem.code == "LDO207")  # of policies
     yield from _reads_of_others(project)
     yield from _declared_families(project)
-    unresolved = _unresolved(graph)
-    for capability, place in named_capabilities(project):
-        if capability.name.startswith(unresolved):
-            continue  # that there is no such toolset is said where it is used
+    # That there is no such toolset is said where it is used.
+    for capability, place in _of_toolsets_there(project):
         if capability.name not in known and not project.gaps.may_hide(capability.name):
             yield finding(
                 "LDO207",
@@ -396,12 +396,8 @@ def unknown_capability(project: Project) -> Iterator[Diagnostic]:
                     hint=did_you_mean(capability.scope, graph.workers),
                 )
         elif capability.scope is not None and not has_paths(capability.name):
-            yield finding(
-                "LDO207",
-                place.location,
-                f"`{capability.name}` has no scopes, so `{capability}` would never match",
-                hint=f"write `{capability.name}`",
-            )
+            message = f"`{capability.name}` has no scopes, so `{capability}` would never match"
+            yield finding("LDO207", place.location, message, hint=f"write `{capability.name}`")
 
 
 def _declared_families(project: Project) -> Iterator[Diagnostic]:

@@ -181,11 +181,9 @@ def _workers(
         path = file.document.source.path
         # Of what is written in Python, and of what names the paths of classes, other files decide as well.
         remembered = known if file.has_own_file and not paths else None
-        worker = remembered.of(path, file) if remembered else None
-        if worker is None:
-            worker = _worker(file, sources, routes, paths)
-            if remembered:
-                remembered.keep(path, file, worker)
+        worker = (remembered and remembered.of(path, file)) or _worker(file, sources, routes, paths)
+        if remembered:
+            remembered.keep(path, file, worker)
         if worker.schema_out:
             from llmdo.workspace.answers import with_bits  # what only typed answers need
 

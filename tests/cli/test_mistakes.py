@@ -11,7 +11,7 @@ from llmdo.cli.tables import COMMANDS
 from tests.support.commands import llmdo
 
 
-def said(root: Path, *words: str) -> str:
+def refusal_of(root: Path, *words: str) -> str:
     """What a command that cannot go on says, with `HERE` for its folder."""
     done = llmdo(root, *words)
     assert done.returncode == 2, done.stdout
@@ -55,7 +55,7 @@ def said(root: Path, *words: str) -> str:
 def test_a_file_that_is_not_there_is_named_with_its_folder_and_what_is_like_it(
     words: list[str], message: str, folder: Path
 ) -> None:
-    assert message in said(folder, *words)
+    assert message in refusal_of(folder, *words)
 
 
 @pytest.mark.parametrize(
@@ -85,19 +85,19 @@ def test_an_attachment_that_its_worker_does_not_take_is_refused_before_anything_
     (folder / "closed.worker").write_text(
         "---\nname: closed\nentry: true\nattachments: {max: 0}\n---\nGo.\n", encoding="utf-8"
     )
-    assert message in said(folder, "run", *words)
+    assert message in refusal_of(folder, "run", *words)
     assert not (folder / ".llmdo").exists()
 
 
 @pytest.mark.parametrize("text", ["", " \n"], ids=repr)
 def test_an_empty_input_is_refused_where_an_entry_starts_a_worker(text: str, folder: Path) -> None:
-    assert said(folder, "run", "main", text) == (
+    assert refusal_of(folder, "run", "main", text) == (
         "error: the input of entry `main` is empty\n"
         '  hint: say what it is to do: `llmdo run main "..."`, or leave the input out: the entry has its own\n'
     )
     manifest = (folder / "llmdo.toml").read_text(encoding="utf-8")
     (folder / "llmdo.toml").write_text(manifest.replace('"go"', '" "'), encoding="utf-8")
-    assert said(folder, "run").startswith("error: the own input of entry `main` is empty\n")
+    assert refusal_of(folder, "run").startswith("error: the own input of entry `main` is empty\n")
     assert llmdo(folder, "run", "main", text, "--attach", "in/a.md").returncode == 0
 
 
@@ -131,7 +131,7 @@ def test_a_misspelt_file_to_run_is_neither_an_entry_nor_an_input(
     (folder / "tool.py").write_text("", encoding="utf-8")
     if not has_manifest:
         (folder / "llmdo.toml").unlink()
-    assert message in said(folder, "run", *words)
+    assert message in refusal_of(folder, "run", *words)
 
 
 @pytest.mark.parametrize(
@@ -166,7 +166,7 @@ def test_a_misspelt_file_to_run_is_neither_an_entry_nor_an_input(
 def test_a_command_line_that_cannot_be_read_leads_on(
     words: str, message: str, hint: str, folder: Path
 ) -> None:
-    assert said(folder, *words.split()) == f"error: {message}\n  hint: {hint}\n"
+    assert refusal_of(folder, *words.split()) == f"error: {message}\n  hint: {hint}\n"
 
 
 def test_the_words_of_other_tools_lead_to_commands_that_are_there() -> None:
@@ -223,7 +223,7 @@ def test_explain_says_a_line_of_each_of_several_and_how_one_is_read(folder: Path
 )
 def test_explain_says_how_to_find_what_it_does_not_know(words: str, hint: str, folder: Path) -> None:
     message = f"error: no check is called `{words}`, and no explanation holds it\n  hint: {hint}\n"
-    assert said(folder, "explain", words) == message
+    assert refusal_of(folder, "explain", words) == message
 
 
 @pytest.mark.parametrize(
@@ -252,7 +252,7 @@ def test_an_unknown_capability_or_model_leads_to_the_one_that_is_meant(
     manifest = (folder / "llmdo.toml").read_text(encoding="utf-8")
     listed = manifest.replace("[workspace]", '[workspace]\ntoolset-modules = ["shop.py"]')
     (folder / "llmdo.toml").write_text(listed, encoding="utf-8")
-    assert said(folder, "run", "main", "hi", "--trust", *words.split()).endswith(f"\n  hint: {hint}\n")
+    assert refusal_of(folder, "run", "main", "hi", "--trust", *words.split()).endswith(f"\n  hint: {hint}\n")
 
 
 @pytest.mark.parametrize(
@@ -273,7 +273,7 @@ def test_a_command_beside_agents_of_another_tool_leads_to_scan(
 ) -> None:
     (tmp_path / file).parent.mkdir(parents=True, exist_ok=True)
     (tmp_path / file).write_text("{}\n", encoding="utf-8")
-    assert said(tmp_path, command) == (
+    assert refusal_of(tmp_path, command) == (
         "error: no `llmdo.toml` in this folder or in any above it\n"
         f"  hint: `llmdo scan` shows what the agents of {tool} in `{file}` can reach; `llmdo init` starts a workspace\n"
     )
@@ -281,7 +281,7 @@ def test_a_command_beside_agents_of_another_tool_leads_to_scan(
 
 @pytest.mark.parametrize("command", ["audit", "replay", "resume", "approve", "runs show"])
 def test_before_the_first_run_a_command_about_one_says_how_it_starts(command: str, folder: Path) -> None:
-    assert said(folder, *command.split(), "last") == (
+    assert refusal_of(folder, *command.split(), "last") == (
         "error: there is no run here yet\n  hint: `llmdo run` starts one\n"
     )
 
