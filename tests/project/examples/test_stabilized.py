@@ -48,7 +48,7 @@ def test_both_write_the_same_reports_and_the_readme_counts_the_requests(root: Pa
     readme = (root / "README.md").read_text(encoding="utf-8")
     written, needed = [], []
     for entry in ("prompted", "stabilized"):
-        done = llmdo(root, "run", entry, "--locked")
+        done = llmdo(root, "run", entry, "--locked", "-v")
         assert done.returncode == 0, done.stderr
         [(requests, workers)] = USED.findall(done.stderr)  # and no tokens, for nobody counts them
         [(promised, row)] = re.findall(rf"^\| `{entry}` \| (\d+) \| (.*) \|$", readme, re.MULTILINE)
