@@ -22,7 +22,7 @@ def missing_file(
     base = (folder or Path.cwd()).absolute()
     path = Path(os.path.normpath(base / name))
     lacking, kind = path, "file"
-    while not lacking.parent.is_dir():
+    while not os.path.isdir(lacking.parent):  # noqa: PTH112  # a name may be too long
         lacking, kind = lacking.parent, "folder"
     prefix = f"`{of} {name}`: " if of else ""
     message = f"{prefix}there is no {kind} `{lacking.name}` in `{lacking.parent}`"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+import os
 from typing import TYPE_CHECKING, Any
 
 from llmdo.base.diagnostic import LlmdoError, near_or_all, nearest
@@ -60,7 +60,7 @@ def misuse(words: Sequence[str], error: Any) -> LlmdoError:
     if message.startswith("Missing argument"):
         wanted = error.param.make_metavar(error.ctx)
         return LlmdoError(f"`{_line(path)}` needs {wanted}", hint=_how_to_name(path, wanted))
-    folder = next((word for word in words[len(path) :] if word in message and Path(word).is_dir()), None)
+    folder = next((word for word in words[len(path) :] if word in message and os.path.isdir(word)), None)  # noqa: PTH112  # a word may be too long
     if folder and message.startswith("Got unexpected") and "--project" in COMMANDS.get(" ".join(path), ()):
         return LlmdoError(message, hint=f"did you mean `--project {folder}`?")
     return LlmdoError(message, hint=_help(path))

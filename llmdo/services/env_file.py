@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from typing import TYPE_CHECKING
 
@@ -31,7 +32,7 @@ def load(file: Path, environ: MutableMapping[str, str]) -> tuple[str, ...]:
     Raises:
         LlmdoError: The file cannot be read or has an invalid line; no value is shown.
     """
-    if not file.exists():
+    if not os.path.lexists(file):
         raise missing_file(str(file), of="--env-file")
     try:
         content = file.read_bytes()

@@ -305,9 +305,9 @@ def _names_team(word: str, request: EntryRequest) -> bool:
 def _misspelt(word: str) -> LlmdoError | None:
     """The error of a word that looks like a file to run and is none, such as `main.workr`; None of any other word."""
     path = Path(word)
-    if re.search(r"\s", word) or not path.suffix or path.exists():
+    if re.search(r"\s", word) or not path.suffix or os.path.exists(word):  # noqa: PTH110  # it may be too long
         return None
-    others = [each.name for each in path.parent.iterdir()] if path.parent.is_dir() else []
+    others = [each.name for each in path.parent.iterdir()] if os.path.isdir(path.parent) else []  # noqa: PTH112
     is_like_one = nearest(path.name, [each for each in others if each.endswith(RUNNABLE)])
     return missing_file(word, endings=RUNNABLE) if is_like_one or word.endswith(FILES) else None
 

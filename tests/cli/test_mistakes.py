@@ -311,3 +311,9 @@ def folder(tmp_path: Path) -> Path:
     for name in ("a.md", "deck.md"):
         (tmp_path / "in" / name).write_text("Hi.\n", encoding="utf-8")
     return tmp_path
+
+
+def test_a_word_too_long_for_a_path_is_no_file(folder: Path) -> None:
+    long = f"{'9' * 5_000}.md"
+    assert "no entry" in refusal(folder, "run", long)
+    assert "`llmdo check --help` says what it takes" in refusal(folder, "check", long)
