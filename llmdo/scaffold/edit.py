@@ -14,6 +14,7 @@ from llmdo.base import parts
 from llmdo.base.diagnostic import did_you_mean
 from llmdo.base.source import Source
 from llmdo.checks import names
+from llmdo.checks.naming import named_capabilities
 from llmdo.graph import builtin, toolkit
 from llmdo.policy.authority import Capability
 from llmdo.scaffold import files, splice
@@ -358,16 +359,24 @@ def _refuse_dangling(current: Project, after: Graph, name: str) -> None:
             f"`{unread[0].at.path}` has errors, so what it names is not known",
             hint="fix it first: `llmdo check` shows what is wrong",
         )
-    problems = _name_problems(replace(current, graph=after)) - _name_problems(current)
+    edited = replace(current, graph=after)
+    problems = _name_problems(edited) - _name_problems(current)
     if problems:
-        raise _still_named(
-            name, [problem.at for problem in sorted(problems, key=lambda problem: problem.order)]
-        )
+        ordered = sorted(problems, key=lambda problem: problem.order)
+        raise _still_named(name, [*_named_tools(edited, name), *(problem.at for problem in ordered)])
 
 
 def _name_problems(current: Project) -> set[Diagnostic]:
     checks = (names.unknown_toolset, names.unknown_worker, names.unknown_capability)
     return {problem for check in checks for problem in check(current)}
+
+
+def _named_tools(edited: Project, name: str) -> Iterator[Location]:
+    """The places of capabilities of a toolset that is gone: `check` leaves them to the uses of it."""
+    if name not in {*edited.graph.toolsets, *edited.graph.workers}:
+        for capability, place in named_capabilities(edited):
+            if capability.name.startswith(f"x.{name}."):
+                yield place.location
 
 
 def _still_named(name: str, places: Iterable[Location]) -> LlmdoError:

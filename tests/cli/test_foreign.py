@@ -83,7 +83,7 @@ def test_reach_as_json_and_as_a_page(project: Path) -> None:
     assert (data["read_from"], data["enforced"]) == ("claude", False)
     page = llmdo("reach", "--from", "claude", ".", "--format", "markdown", cwd=project).stdout
     assert re.search(
-        r"\| `proc\.exec\.unlisted` \| [23] \| [23] \| `[\w-]+ > [^`]*\(?Bash\)?` \| `\.claude/[^`]+:\d+` \|",
+        r"\| `proc\.exec\.unlisted` \| 3 \| 3 \| `[\w-]+ > [^`]*\(?Bash\)?` \| `\.claude/[^`]+:\d+` \|",
         page,
     )
     assert "Read from claude; not enforced by llmdo" in page

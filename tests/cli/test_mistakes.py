@@ -315,5 +315,5 @@ def folder(tmp_path: Path) -> Path:
 
 def test_a_word_too_long_for_a_path_is_no_file(folder: Path) -> None:
     long = f"{'9' * 5_000}.md"
-    assert "no entry" in refusal(folder, "run", long)
-    assert "`llmdo check --help` says what it takes" in refusal(folder, "check", long)
+    assert "no entry" in refusal_of(folder, "run", long)
+    assert "`llmdo check --help` says what it takes" in refusal_of(folder, "check", long)

@@ -283,9 +283,9 @@ def test_a_worker_that_is_named_is_kept_and_every_place_is_reported(root: Path) 
     assert (root / "workers/writer.worker").is_file()
 
 
-def test_a_toolset_that_is_named_is_kept_and_every_use_is_reported(root: Path) -> None:
+def test_a_toolset_that_is_named_is_kept_and_every_place_is_reported(root: Path) -> None:
     error = refusal(scaffold.remove_toolset, root, "calc")
-    places = "workers/main.worker:5:3, workers/main.worker:6:7"
+    places = "llmdo.toml:12:1, workers/main.worker:5:3, workers/main.worker:6:7"
     assert error.message == f"`calc` is still named at {places}"
     assert manifest(root) == MANIFEST
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from llmdo import foreign
-from llmdo.base.diagnostic import Diagnostic, LlmdoError
+from llmdo.base.diagnostic import LlmdoError
 from llmdo.features.importing.workspace import import_project, reached
 from llmdo.workspace import project
 from tests.foreign.test_cases import ALL, format_of
@@ -18,16 +18,16 @@ from tests.support.corpus import FOLDER, needs_corpus
 DOCKER = FOLDER / "docker-agent"
 
 
-def besides_prompts(findings: tuple[Diagnostic, ...]) -> tuple[Diagnostic, ...]:
-    """The findings but those about agents whose prompt is in no file, as their client brings it along."""
-    return tuple(each for each in findings if each.code != "LDO115")
+def of_prompts(root: Path) -> list[str]:
+    """The findings of an import whose original has agents without a prompt, as their client brings one along."""
+    return ["LDO115"] * sum(not prompt.strip() for prompt in project.read(root).prompts.values())
 
 
 def holds(form: str, source: Path, target: Path) -> None:
     """Fails where the import of a project is not clean, or reaches something else than the project."""
     original = foreign.read(form, source)
     done = import_project(original, target)
-    assert besides_prompts(done.findings) == ()
+    assert [finding.code for finding in done.findings] == of_prompts(target)
     assert (done.wider, done.narrower) == ((), ())
     read = project.read(target)
     prompts = sorted(read.prompts.values())
@@ -115,7 +115,8 @@ def test_capabilities_of_servers_are_called_after_the_servers(tmp_path: Path) ->
     servers = {name: {"command": "npx", "args": [word]} for name, word in commands.items()}
     (tmp_path / "p/.mcp.json").write_text(json.dumps({"mcpServers": servers}))
     done = import_project(foreign.read("claude", tmp_path / "p"), tmp_path / "i")
-    assert (done.wider, done.narrower, besides_prompts(done.findings)) == ((), (), ())
+    assert [finding.code for finding in done.findings] == of_prompts(tmp_path / "i")
+    assert (done.wider, done.narrower) == ((), ())
 
 
 def test_what_cannot_be_carried_over_is_reported_with_its_place(tmp_path: Path) -> None:
@@ -142,7 +143,8 @@ def test_any_name_becomes_one_of_ours(tmp_path: Path, name: str) -> None:
     )
     agent(tmp_path / "p", "a", "tools: Bash\n")
     done = import_project(foreign.read("claude", tmp_path / "p"), tmp_path / "i")
-    assert (besides_prompts(done.findings), done.wider, done.narrower) == ((), (), ())
+    assert [finding.code for finding in done.findings] == of_prompts(tmp_path / "i")
+    assert (done.wider, done.narrower) == ((), ())
     assert not (tmp_path / "evil").exists()
 
 

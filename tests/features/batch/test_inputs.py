@@ -74,7 +74,7 @@ def test_files_are_named_one_by_one_as_a_shell_does(
     ):
         assert entry_and_files(words) == (entry, files)
     refused = llmdo("batch", "main", "--inputs", "main.worker", "typo.md", cwd=root)
-    assert (refused.code, "cannot read `typo.md`" in refused.err) == (2, True)
+    assert (refused.code, "there is no file `typo.md`" in refused.err) == (2, True)
 
 
 @pytest.mark.long
@@ -136,7 +136,7 @@ def test_files_that_cannot_be_inputs_are_named(tmp_path: Path) -> None:
     assert "this is not CSV: unexpected end of data" in refused(f"{tmp_path}/z.csv")
     assert refused(f"{tmp_path}/latin.jsonl").endswith("latin.jsonl` is not UTF-8 text")
     assert "is not UTF-8 text, and the entry takes no attachments" in refused(f"{tmp_path}/b.bin")
-    assert "No such file or directory" in refused(f"{tmp_path}/missing.jsonl")
+    assert "there is no file" in refused(f"{tmp_path}/missing.jsonl")
     assert "matches no file" in refused(f"{tmp_path}/*.md")
     assert refused(str(tmp_path)) == f"`{tmp_path}` is a folder"
     assert (
