@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import gc
 import os
 import sys
@@ -15,6 +16,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+
+LONGEST_NAME = 60  # characters of a path that are shown where it is too long
 
 _BRIEF = frozenset(
     {
@@ -58,6 +61,10 @@ def main() -> int:
         from llmdo.base.diagnostic import LlmdoError
         from llmdo.cli.console import say_error
 
+        if isinstance(error, OSError) and error.errno == errno.ENAMETOOLONG:
+            # Any option can name a file, and no path is so long: it is the words that are wrong.
+            name = str(error.filename)
+            error = LlmdoError(f"`{name[:LONGEST_NAME]}...` is too long for a path")
         if not isinstance(error, LlmdoError):
             raise
         say_error(error)

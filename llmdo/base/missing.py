@@ -1,4 +1,8 @@
-"""The error about a file that a person names and that is not there."""
+"""Files that a person names: whether they are there, and the error about one that is not.
+
+A word may be too long for a path, or hold a character that no path has. `pathlib` raises an error for some of these
+before Python 3.14; here they are no file, like any other word.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +13,21 @@ from pathlib import Path
 from llmdo.base.diagnostic import LlmdoError, did_you_mean
 
 FROM_HERE = "its path is relative to this folder"
+
+
+def is_file(path: str | Path) -> bool:
+    """Whether there is a file at the path."""
+    return os.path.isfile(path)  # noqa: PTH113
+
+
+def is_folder(path: str | Path) -> bool:
+    """Whether there is a folder at the path."""
+    return os.path.isdir(path)  # noqa: PTH112
+
+
+def exists(path: str | Path) -> bool:
+    """Whether there is anything at the path."""
+    return os.path.exists(path)  # noqa: PTH110
 
 
 def missing_file(
@@ -22,7 +41,7 @@ def missing_file(
     base = (folder or Path.cwd()).absolute()
     path = Path(os.path.normpath(base / name))
     lacking, kind = path, "file"
-    while not os.path.isdir(lacking.parent):  # noqa: PTH112  # a name may be too long
+    while not is_folder(lacking.parent):
         lacking, kind = lacking.parent, "folder"
     prefix = f"`{of} {name}`: " if of else ""
     message = f"{prefix}there is no {kind} `{lacking.name}` in `{lacking.parent}`"

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from llmdo.base.diagnostic import LlmdoError, did_you_mean, near_or_all, nearest
-from llmdo.base.missing import missing_file
+from llmdo.base.missing import exists, is_file, is_folder, missing_file
 from llmdo.base.nearest import TEAM_FILES
 from llmdo.base.request_fields import argument, option
 from llmdo.graph import offers
@@ -267,10 +267,10 @@ class _OpenedRun(NamedTuple):
 def _opened(request: EntryRequest) -> _OpenedRun:
     words = request.words
     if words and _names_team(words[0], request):
-        if not Path(words[0]).is_file():
+        if not is_file(words[0]):
             raise missing_file(words[0], endings=RUNNABLE)
         return _OpenedRun(team_folder(Path(words[0])), None, words[1:], of_files=True)
-    files = [word for word in words if word.endswith(FILES) and Path(word).is_file()]
+    files = [word for word in words if word.endswith(FILES) and is_file(word)]
     if words and words[0].endswith(FILES) and (missing := _misspelt(words[0])):
         raise missing
     if not files or words[0] not in files:
@@ -305,9 +305,9 @@ def _names_team(word: str, request: EntryRequest) -> bool:
 def _misspelt(word: str) -> LlmdoError | None:
     """The error of a word that looks like a file to run and is none, such as `main.workr`; None of any other word."""
     path = Path(word)
-    if re.search(r"\s", word) or not path.suffix or os.path.exists(word):  # noqa: PTH110  # it may be too long
+    if re.search(r"\s", word) or not path.suffix or exists(word):
         return None
-    others = [each.name for each in path.parent.iterdir()] if os.path.isdir(path.parent) else []  # noqa: PTH112
+    others = [each.name for each in path.parent.iterdir()] if is_folder(path.parent) else []
     is_like_one = nearest(path.name, [each for each in others if each.endswith(RUNNABLE)])
     return missing_file(word, endings=RUNNABLE) if is_like_one or word.endswith(FILES) else None
 

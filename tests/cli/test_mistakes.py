@@ -315,5 +315,28 @@ def folder(tmp_path: Path) -> Path:
 
 def test_a_word_too_long_for_a_path_is_no_file(folder: Path) -> None:
     long = f"{'9' * 5_000}.md"
-    assert "no entry" in refusal_of(folder, "run", long)
+    assert "there is no file" in refusal_of(folder, "run", long)
     assert "`llmdo check --help` says what it takes" in refusal_of(folder, "check", long)
+
+
+LONG = "9" * 5_000
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["run", "main", "--attach", LONG],
+        ["check", "--project", f"{LONG}.yaml"],
+        ["check", "--from", "claude", LONG],
+        ["init", LONG],
+        ["init", "x", "--from", f"{LONG}.yaml"],
+        ["new", LONG, "--yes"],
+        ["scan", LONG],
+        ["batch", "main", "--inputs", LONG],
+        ["import", "claude", LONG],
+        ["reach", "--from", "claude", ".", "--with", LONG],
+    ],
+    ids=lambda words: " ".join(word for word in words if LONG not in word),
+)
+def test_a_path_that_is_too_long_is_a_mistake_and_no_failure(folder: Path, words: list[str]) -> None:
+    assert refusal_of(folder, *words).endswith("...` is too long for a path\n")
