@@ -158,8 +158,10 @@ class Display:
         if self._detail < 0:
             return [line] if line and line.startswith("warning: ") else []
         lines = []
-        if isinstance(event, RunStarted) and self._approvals is not None:
-            lines.append(narration.beginning(event, self._approvals))
+        if isinstance(event, RunStarted):
+            if self._approvals is not None:
+                lines.append(narration.beginning(event, self._approvals))
+            lines += narration.written_models(event)
         if isinstance(event, ModelResponded) and self._is_unpriced(event):
             self._priced.add(event.model)
             lines.append(narration.unpriced(event.model))

@@ -6,6 +6,7 @@ import json
 from typing import TYPE_CHECKING
 
 from llmdo.base.diagnostic import joined, shown
+from llmdo.graph.models import script_file
 from llmdo.journal.decided import DecidedCall
 from llmdo.render.amounts import counted, money, tokens
 from llmdo.runtime.telemetry.events import (
@@ -101,6 +102,12 @@ def beginning(event: RunStarted, approvals: str) -> str:
     sentence = f"run {event.run}: entry {event.entry}, {which}, approvals {approvals}"
     sentence += f", files of `{event.files_of}`" if event.files_of else ""
     return shown(f"{sentence}, {event.isolation}" if event.isolation else sentence)
+
+
+def written_models(event: RunStarted) -> list[str]:
+    """A line for each model of the run whose answers people wrote."""
+    names = dict.fromkeys(event.models.values())
+    return [shown(f"{name}: a script, not a language model") for name in names if script_file(name)]
 
 
 def unpriced(model: str) -> str:

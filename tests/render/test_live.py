@@ -268,6 +268,13 @@ def test_the_first_line_says_what_runs_on_what_and_who_answers() -> None:
     assert shown(event) == ["run r1: entry go, models openai:gpt-5, fast, approvals reject-all"]
 
 
+def test_a_script_is_never_taken_for_a_language_model() -> None:
+    models = {"a": "script:models.yaml", "b": "script:models.yaml", "c": "openai:gpt-5"}
+    event = RunStarted(path="go", run="r1", entry="go", input="x", models=models)
+    assert shown(event)[1:] == ["script:models.yaml: a script, not a language model"]
+    assert shown(event, detail=-1) == []
+
+
 def test_a_model_without_a_price_is_reported_once_and_one_that_nobody_pays_never() -> None:
     unknown = answered("main", cost=None, model="acme:new")
     free = answered("main", cost=None, model="function:function:answer:")

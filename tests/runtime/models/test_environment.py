@@ -95,7 +95,7 @@ def test_what_is_set_already_is_left_as_it_is_and_not_noted(tmp_path: Path) -> N
 
 @pytest.mark.parametrize(
     ("content", "message"),
-    [(b"A=1\nsecret words\n", "line 2 of"), (b"1A=x", "line 1 of"), (b"\xff", "it is not text"), (None, "cannot be read")],
+    [(b"A=1\nsecret words\n", "line 2 of"), (b"1A=x", "line 1 of"), (b"\xff", "it is not text"), (None, "there is no file `vars` in")],
 )  # fmt: skip
 def test_a_file_that_is_none_of_variables_is_refused_without_a_value(
     content: bytes | None, message: str, tmp_path: Path
