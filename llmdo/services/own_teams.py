@@ -6,6 +6,7 @@ from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
 from llmdo import checks
+from llmdo.base.diagnostic import LlmdoError
 from llmdo.base.nearest import manifest_in
 from llmdo.base.values import dataclass
 from llmdo.policy.authority import gravity
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from llmdo.policy.vocabulary import Decision
     from llmdo.workspace.project import Project
 
-MOST = 50  # teams of one folder: each is read as a workspace
+MOST = 1000  # teams of one folder: each is read as a workspace
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,12 +50,18 @@ class OwnTeam:
 
 
 def teams_in(folder: Path, paths: Iterable[str]) -> Iterator[OwnTeam]:
-    """The teams among the files at `paths` below `folder`, each the manifest of its own folder."""
-    for path in [*paths][:MOST]:
-        file = PurePosixPath(path)
-        root = folder / file.parent
-        if manifest_in(str(root)) == file.name:
-            yield _team(projects.read(root), path)
+    """The teams among the files at `paths` below `folder`, each the manifest of its own folder.
+
+    Raises:
+        LlmdoError: There are too many: none is left out in silence.
+    """
+    files = map(PurePosixPath, paths)
+    teams = [file for file in files if manifest_in(str(folder / file.parent)) == file.name]
+    if len(teams) > MOST:
+        message = f"there are {len(teams):,} teams of llmdo in `{folder}`, and a scan reads {MOST:,}"
+        raise LlmdoError(message, hint="scan the folders in it one by one")
+    for file in teams:
+        yield _team(projects.read(folder / file.parent), str(file))
 
 
 def _team(read: Project, path: str) -> OwnTeam:

@@ -184,3 +184,11 @@ def test_a_scan_tells_our_teams_from_those_of_docker_agent(tmp_path: Path) -> No
 def test_its_schema_is_printed(tmp_path: Path) -> None:
     schema = json.loads(llmdo(tmp_path, "schema", "team").stdout)
     assert schema["required"] == ["team", "agents"]
+
+
+def test_a_scan_leaves_no_team_out_in_silence(tmp_path: Path) -> None:
+    for number in range(1_001):
+        (tmp_path / f"t{number}").mkdir()
+        (tmp_path / f"t{number}/team.yaml").write_text("team: t\nagents: {a: {prompt: Go.}}\n")
+    done = llmdo(tmp_path, "scan")
+    assert (done.returncode, "there are 1,001 teams of llmdo" in done.stderr) == (2, True), done
