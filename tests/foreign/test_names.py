@@ -41,7 +41,10 @@ def test_help_readme_and_documentation_name_every_format() -> None:
     root = Path(__file__).parents[2]
     option = ORIGIN["option"].help
     assert f"{', '.join(forms[:-1])} or {forms[-1]}." in option
-    assert f"--from {'|'.join(forms)} DIR" in (root / "README.md").read_text(encoding="utf-8")
+    readme = " ".join((root / "README.md").read_text(encoding="utf-8").split())
+    listed = readme.split("Files of ")[1].split(" are read as they are")[0]
+    products = [form.product for form in formats().values()]
+    assert sorted(re.split(", | and ", listed)) == sorted(products)
     rows = re.findall(
         r"^\| `([\w-]+)` \|", (root / "docs/foreign.md").read_text(encoding="utf-8"), re.MULTILINE
     )
