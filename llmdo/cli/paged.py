@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from llmdo.base.diagnostic import LlmdoError
+from llmdo.base.extras import installing
 from llmdo.cli.console import say
 
 if TYPE_CHECKING:
@@ -129,4 +130,4 @@ def _require_web() -> None:
     from importlib.util import find_spec
 
     if find_spec("starlette") is None or find_spec("uvicorn") is None:
-        raise LlmdoError("the page needs the extra `web`", hint="pip install 'llmdo-workspace[web]'")
+        raise LlmdoError("the page needs the extra `web`", hint=installing("web"))

@@ -6,6 +6,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from llmdo.base.diagnostic import LlmdoError
+from llmdo.base.extras import installing
 from llmdo.cli import check
 from llmdo.cli.console import FINE, put, say, say_error
 from llmdo.services.root import root_folder
@@ -57,6 +58,6 @@ def _changes() -> Callable[[Path], Iterator[None]]:
     try:
         from llmdo.services.changes import changes
     except ModuleNotFoundError as error:
-        hint = "`pip install 'llmdo-workspace[lsp]'`"
+        hint = installing("lsp")
         raise LlmdoError("`--watch` needs a library that is not installed", hint=hint) from error
     return changes

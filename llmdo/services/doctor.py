@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from llmdo import checks
 from llmdo.base.diagnostic import LlmdoError
+from llmdo.base.extras import installing
 from llmdo.base.nearest import nearest_workspace
 from llmdo.base.prerequisites import BUBBLEWRAP, GIT
 from llmdo.base.values import dataclass
@@ -99,7 +100,7 @@ def examine_here(project: str | None) -> list[Item]:
 def _extra(name: str, module: str, environ: Mapping[str, str]) -> Item:
     variables = KEYS.get(name, ())
     if not _is_installed(module):
-        hint = f"`pip install 'llmdo-workspace[{name}]'`"
+        hint = installing(name)
         return Item(section="extras", name=name, state="not installed", hint=hint)
     set_variables = [variable for variable in variables if environ.get(variable)]
     state = f"{set_variables[0]} is set" if set_variables else f"{' and '.join(variables)} not set"

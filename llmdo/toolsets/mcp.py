@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from pydantic import ValidationError
 
 from llmdo.base.diagnostic import LlmdoError, excerpt, shown
+from llmdo.base.extras import installing
 from llmdo.graph import servers
 from llmdo.graph.described import Definition, Identity
 from llmdo.graph.toolset import ToolFacts, ToolsetFacts
@@ -32,9 +33,7 @@ try:
     from pydantic_ai.exceptions import ModelRetry, ToolFailed
     from pydantic_ai.mcp import MCPToolset
 except ImportError as missing:
-    raise LlmdoError(
-        "MCP servers need the extra `mcp`", hint="pip install 'llmdo-workspace[mcp]'"
-    ) from missing
+    raise LlmdoError("MCP servers need the extra `mcp`", hint=installing("mcp")) from missing
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence

@@ -16,6 +16,7 @@ from pydantic_ai.toolsets import AbstractToolset, ToolsetTool
 from pydantic_core import PydanticSerializationError, SchemaValidator, core_schema, to_json
 
 from llmdo.base.diagnostic import LlmdoError
+from llmdo.base.extras import installing
 from llmdo.graph import servers
 from llmdo.graph.keys import encoded
 from llmdo.toolsets.media import MEDIA_TYPES
@@ -206,7 +207,7 @@ def require_client() -> None:
     except ValueError:  # something else stands under its name
         is_there = False
     if not is_there:
-        raise LlmdoError("MCP servers need the extra `mcp`", hint="pip install 'llmdo-workspace[mcp]'")
+        raise LlmdoError("MCP servers need the extra `mcp`", hint=installing("mcp"))
 
 
 class _Running:

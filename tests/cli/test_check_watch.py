@@ -73,4 +73,4 @@ def test_watch_refuses_what_it_cannot_mean(root: Path, words: list[str], reason:
 def test_watch_says_what_to_install(root: Path) -> None:
     done = without(root, "watchfiles", "check", "--watch")
     assert done.returncode == 2
-    assert "pip install 'llmdo-workspace[lsp]'" in done.stderr
+    assert f"`pip install -e '{Path(__file__).parents[2]}[lsp]'`" in done.stderr

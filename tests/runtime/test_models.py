@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from llmdo.base.diagnostic import LlmdoError
+from llmdo.base.extras import installing
 from llmdo.graph.models import problem_of, python_reference
 from llmdo.runtime import ModelChoice
 from llmdo.runtime.models.choice import choose
@@ -141,7 +142,7 @@ def test_a_missing_library_is_one_sentence_with_its_extra(
     with pytest.raises(LlmdoError) as refused:
         go(graph(worker("main", model="anthropic:claude-opus-4-5")), tmp_path)
     assert refused.value.message == "`anthropic:claude-opus-4-5` needs a library that is not installed"
-    assert refused.value.hint == "`pip install 'llmdo-workspace[anthropic]'`"
+    assert refused.value.hint == installing("anthropic")
 
 
 @pytest.mark.parametrize(("patterns", "fits"), [(["openai:*", "python:own*"], True), (["openai:*"], False)])

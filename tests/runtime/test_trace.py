@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from llmdo.base.diagnostic import LlmdoError
+from llmdo.base.extras import installing
 from llmdo.runtime.telemetry.redaction import Redaction
 from llmdo.runtime.telemetry.trace import TraceChoice, tracing
 from tests.support.building import go, graph, script, use, worker
@@ -126,7 +127,7 @@ def test_a_missing_library_is_one_sentence(tmp_path: Path, monkeypatch: pytest.M
     with pytest.raises(LlmdoError) as refused, tracing(choice(tmp_path), run="r", entry="go"):
         pass
     assert refused.value.message == "a trace needs a library that is not installed"
-    assert refused.value.hint == "`pip install 'llmdo-workspace[otel]'`"
+    assert refused.value.hint == installing("otel")
     messages: list[str] = []
     with tracing(choice(environ=ENDPOINT, messages=messages), run="r", entry="go") as instruments:
         assert instruments == ()

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from llmdo.base.extras import installing
 from llmdo.render import doctor as render
 from llmdo.services.doctor import Item, examine
 from tests.support import commands
@@ -56,7 +57,7 @@ def test_a_key_is_named_and_never_shown(root: Path, environ: dict[str, str]) -> 
     assert items["extras/openai"].state == "installed, OPENAI_API_KEY is set"
     assert "sk-very" not in str(items)
     assert named(root, environ)["extras/openai"].state == "installed, OPENAI_API_KEY not set"
-    assert items["extras/google"].hint == "`pip install 'llmdo-workspace[google]'`"
+    assert items["extras/google"].hint == installing("google")
 
 
 def test_what_a_workspace_needs_and_lacks_is_a_problem(root: Path, environ: dict[str, str]) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from llmdo.base.diagnostic import LlmdoError, did_you_mean
+from llmdo.base.extras import installing
 from llmdo.cli import outcome
 from llmdo.cli.console import FINE, put, say, say_error, screen
 from llmdo.features.chat.service import open_chat
@@ -52,7 +53,7 @@ def lines_at_terminal(before: Iterable[str], words: Iterable[str]) -> Lines:
         from prompt_toolkit.history import InMemoryHistory
     except ImportError as error:
         raise LlmdoError(
-            "`llmdo chat` needs a library that is not installed", hint="`pip install 'llmdo-workspace[chat]'`"
+            "`llmdo chat` needs a library that is not installed", hint=installing("chat")
         ) from error
     session: PromptSession[str] = PromptSession(
         history=InMemoryHistory(list(before)),

@@ -6,6 +6,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from llmdo.base.diagnostic import LlmdoError
+from llmdo.base.extras import installing
 from llmdo.cli import requests
 from llmdo.cli.commands import HelpPlace
 from llmdo.cli.console import FINE, say
@@ -21,7 +22,7 @@ def lsp() -> int:
     try:
         from llmdo.features.editor.serving import serve
     except ModuleNotFoundError as error:
-        hint = "`pip install 'llmdo-workspace[lsp]'`"
+        hint = installing("lsp")
         raise LlmdoError("the language server needs a library that is not installed", hint=hint) from error
     if sys.stdin.isatty():
         say("waiting for an editor, which starts this itself; Ctrl-C ends it")

@@ -11,6 +11,7 @@ from pathlib import Path  # noqa: TC003  # a field's type
 from typing import TYPE_CHECKING
 
 from llmdo.base.diagnostic import LlmdoError
+from llmdo.base.extras import installing
 from llmdo.base.request_fields import argument, option
 from llmdo.features.batch import commands as batches
 from llmdo.features.batch.scheduling import BatchBounds
@@ -205,9 +206,7 @@ def listed(root: Path) -> Iterator[Evaluated]:
 def _opened(folder: str | None, host: BatchHost) -> tuple[Path, Project]:
     """The workspace, free of errors."""
     if find_spec(LIBRARY) is None:
-        raise LlmdoError(
-            "an evaluation needs the library `pydantic-evals`", hint="pip install 'llmdo-workspace[eval]'"
-        )
+        raise LlmdoError("an evaluation needs the library `pydantic-evals`", hint=installing("eval"))
     root = root_folder(folder)
     project = projects.read(root)
     require_sound(project, host.tell)

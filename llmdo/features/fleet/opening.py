@@ -7,6 +7,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 from llmdo.base.diagnostic import LlmdoError
+from llmdo.base.extras import installing
 from llmdo.journal.opening import STORE, require_store
 
 if TYPE_CHECKING:
@@ -24,5 +25,5 @@ def require(address: str | None, environ: Mapping[str, str] = os.environ) -> str
         raise LlmdoError("no fleet is named", hint=f"the address of its database does, or `{STORE}`")
     require_store(named)
     if find_spec("dbos") is None:
-        raise LlmdoError("a fleet needs the library `dbos`", hint="pip install 'llmdo-workspace[fleet]'")
+        raise LlmdoError("a fleet needs the library `dbos`", hint=installing("fleet"))
     return named

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from llmdo.base.diagnostic import LlmdoError
+from llmdo.base.extras import installing
 from llmdo.cli.app import parameters_of
 from llmdo.cli.console import FINDINGS, FINE
 from llmdo.version import __version__
@@ -21,9 +22,7 @@ try:
     import mcp_types as wire
     from mcp.server.lowlevel import Server
 except ImportError as missing:
-    raise LlmdoError(
-        "serving MCP needs the extra `mcp`", hint="pip install 'llmdo-workspace[mcp]'"
-    ) from missing
+    raise LlmdoError("serving MCP needs the extra `mcp`", hint=installing("mcp")) from missing
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

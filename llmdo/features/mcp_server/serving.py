@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from llmdo.base.diagnostic import LlmdoError, shown
+from llmdo.base.extras import installing
 from llmdo.features.mcp_server.served import ClientProgress, ServedTeam
 from llmdo.runtime import Answer, AskLater, ModelChoice, RunOptions, consented
 from llmdo.runtime.approvals.drawing import describe
@@ -31,9 +32,7 @@ try:
     from mcp.server.stdio import stdio_server
     from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 except ImportError as missing:
-    raise LlmdoError(
-        "serving MCP needs the extra `mcp`", hint="pip install 'llmdo-workspace[mcp]'"
-    ) from missing
+    raise LlmdoError("serving MCP needs the extra `mcp`", hint=installing("mcp")) from missing
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -12,6 +12,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 from llmdo.base.diagnostic import LlmdoError
+from llmdo.base.extras import installing
 from llmdo.extensions.registry import features
 from llmdo.features.page import changes, checked, day, inbox, runs, shell, starting, team
 from llmdo.features.page.endpoints import Inquiry, RequestError
@@ -25,7 +26,7 @@ try:
     from starlette.responses import Response, StreamingResponse
     from starlette.routing import Route
 except ImportError as missing:
-    raise LlmdoError("the page needs the extra `web`", hint="pip install 'llmdo-workspace[web]'") from missing
+    raise LlmdoError("the page needs the extra `web`", hint=installing("web")) from missing
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterator

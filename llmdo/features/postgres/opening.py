@@ -6,6 +6,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 from llmdo.base.diagnostic import LlmdoError
+from llmdo.base.extras import installing
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -22,9 +23,7 @@ def require_library() -> None:
         LlmdoError: Otherwise.
     """
     if find_spec("psycopg") is None:
-        raise LlmdoError(
-            "a store in PostgreSQL needs the library `psycopg`", hint="pip install 'llmdo-workspace[fleet]'"
-        )
+        raise LlmdoError("a store in PostgreSQL needs the library `psycopg`", hint=installing("fleet"))
 
 
 def runs(root: Path, address: str) -> PostgresRuns:

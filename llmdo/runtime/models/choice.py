@@ -11,6 +11,7 @@ from pydantic_ai.models import Model, infer_model
 from pydantic_ai.models.fallback import FallbackModel
 
 from llmdo.base.diagnostic import LlmdoError
+from llmdo.base.extras import installing
 from llmdo.graph.models import first_unfit, problem_of, python_reference, recording_file, script_file
 from llmdo.runtime.models.played import PlayedModel
 from llmdo.runtime.models.scripted import ScriptedModel
@@ -154,9 +155,8 @@ def _cannot_be_made(reference: str, error: Exception) -> LlmdoError:
         extra = match[1] if match else error.name
         if match is None and extra not in EXTRAS:
             return LlmdoError(f"`{reference}` needs a library that is not installed: {text}")
-        package = "llmdo-workspace" if extra in EXTRAS else "pydantic-ai-slim"
-        command = f"pip install '{package}[{extra}]'"
-        return LlmdoError(f"`{reference}` needs a library that is not installed", hint=f"`{command}`")
+        hint = installing(extra) if extra in EXTRAS else f"`pip install 'pydantic-ai-slim[{extra}]'`"
+        return LlmdoError(f"`{reference}` needs a library that is not installed", hint=hint)
     if "environment" in text and (variable := _VARIABLE.search(text)):
         return LlmdoError(f"`{reference}` needs the environment variable `{variable[0]}`, which is not set")
     return LlmdoError(f"`{reference}` cannot be made: {sentence_of(error)}")

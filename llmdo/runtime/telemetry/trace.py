@@ -15,6 +15,7 @@ from pydantic_ai.capabilities import Instrumentation
 from pydantic_ai.models.instrumented import InstrumentationSettings
 
 from llmdo.base.diagnostic import LlmdoError
+from llmdo.base.extras import installing
 from llmdo.journal.title import title_of
 from llmdo.runtime.telemetry.log import open_for_append, write_all
 
@@ -32,7 +33,6 @@ if TYPE_CHECKING:
 _ENDPOINTS = ("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT")
 _PROTOCOLS = ("OTEL_EXPORTER_OTLP_TRACES_PROTOCOL", "OTEL_EXPORTER_OTLP_PROTOCOL")
 _MISSING = "a trace needs a library that is not installed"
-_INSTALL = "`pip install 'llmdo-workspace[otel]'`"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,8 +107,8 @@ def _provider(choice: TraceChoice, run: str) -> TracerProvider | None:
         from opentelemetry.sdk.trace.export import BatchSpanProcessor, SimpleSpanProcessor
     except ImportError as error:
         if choice.folder:
-            raise LlmdoError(_MISSING, hint=_INSTALL) from error
-        choice.say(f"`{choice.endpoint}` is set, but {_MISSING}: {_INSTALL}")
+            raise LlmdoError(_MISSING, hint=installing("otel")) from error
+        choice.say(f"`{choice.endpoint}` is set, but {_MISSING}: {installing('otel')}")
         return None
     named = {} if choice.environ.get("OTEL_SERVICE_NAME") else {"service.name": "llmdo"}
     provider = TracerProvider(resource=Resource.create({**named, "llmdo.run": run}), shutdown_on_exit=False)

@@ -165,7 +165,7 @@ def test_an_editor_asks_and_is_answered_and_no_code_of_the_workspace_runs(root: 
 def test_the_command_says_what_to_install(root: Path) -> None:
     done = without(root, "pygls", "lsp")
     assert done.returncode == 2
-    assert "pip install 'llmdo-workspace[lsp]'" in done.stderr
+    assert f"`pip install -e '{Path(__file__).parents[3]}[lsp]'`" in done.stderr
 
 
 @pytest.mark.long

@@ -130,7 +130,7 @@ def test_without_the_extra_it_says_what_to_install(monkeypatch: pytest.MonkeyPat
     monkeypatch.setitem(sys.modules, "starlette.applications", None)
     done = llmdo(EXAMPLES / "greeter", "page", "--no-open")
     assert done.returncode == 2
-    assert "pip install 'llmdo-workspace[web]'" in done.stderr
+    assert f"`pip install -e '{Path(__file__).parents[3]}[web]'`" in done.stderr
 
 
 @pytest.mark.long

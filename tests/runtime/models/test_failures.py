@@ -8,6 +8,7 @@ import pytest
 from pydantic_ai.exceptions import ModelConnectionError, ModelHTTPError
 
 from llmdo.base.diagnostic import LlmdoError
+from llmdo.base.extras import installing
 from llmdo.graph.builtin import PROVIDER_SIDE
 from llmdo.graph.worker import Use
 from llmdo.policy.vocabulary import Decision
@@ -244,4 +245,4 @@ def test_a_missing_library_is_one_sentence(
     with pytest.raises(LlmdoError) as refused:
         go(graph(worker("main", model=model)), tmp_path)
     assert refused.value.message == f"`{model}` needs a library that is not installed"
-    assert refused.value.hint == f"`pip install 'llmdo-workspace[{library}]'`"
+    assert refused.value.hint == installing(library)

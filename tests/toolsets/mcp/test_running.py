@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from llmdo.base.diagnostic import LlmdoError
+from llmdo.base.extras import installing
 from llmdo.runtime import ApproveAll, RunOptions, RunOutcome
 from llmdo.runtime.telemetry.events import Event, RunFinished, RunStarted, ServerNoticed
 from llmdo.services import locking
@@ -89,7 +90,7 @@ def test_without_its_client_a_run_that_could_use_a_server_does_not_start(
     asked: list[Event] = []
     with pytest.raises(LlmdoError, match="MCP servers need the extra `mcp`") as refused:
         go(root, [("echo", {"text": "hello"})], "{results}", on_event=asked.append)
-    assert refused.value.hint == "pip install 'llmdo-workspace[mcp]'"
+    assert refused.value.hint == installing("mcp")
     assert asked == []
 
 
