@@ -39,7 +39,7 @@ MODULES = (
     "formats/__init__", "formats/schema/__init__", "formats/schema/acceptance", "formats/schema/validation",
     "formats/schema/wording",
     "services/__init__", "services/check", "services/diff", "services/foreign", "services/invalid", "services/lock",
-    "services/locking", "services/reach", "services/relocking", "services/root",
+    "services/locking", "services/own_teams", "services/reach", "services/relocking", "services/root",
     "services/soundness",
     *(f"render/{name}" for name in (
         "__init__", "amounts", "diff", "excerpt", "facts", "findings", "flows", "foreign", "formats", "graph",

@@ -92,7 +92,7 @@ def complete(line: str, cwd: Path) -> list[str]:
         ("remove rule fs", ["fs.write:reports/**"]),
         ("add rule fs.w", ["fs.write", "fs.write.code", "fs.write.protected"]),
         ("add rule fs.write b", ["blocked"]),
-        ("schema ", ["eval", "lock", "manifest", "policy", "script", "worker"]),
+        ("schema ", ["eval", "lock", "manifest", "policy", "script", "team", "worker"]),
         ("completion ", ["bash", "fish", "zsh"]),
         ("init --template ", ["chat", "delegation", "minimal", "service", "team", "tools"]),
         ("explain LDO301", ["LDO301"]),

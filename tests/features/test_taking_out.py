@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -74,8 +75,8 @@ def test_each_page_of_the_docs_that_a_feature_names_is_there_and_is_of_no_other(
 def test_the_rest_works_and_does_not_list_it(feature: Extension, without: Path) -> None:
     kept = [each for each in features() if each.name not in needing(feature)]
     lost = {word for each in features() if each not in kept for word in each.commands}
-    printed = run(without, "-m", "llmdo", "--help").stdout
-    listed = {line.split()[0] for line in printed.splitlines() if line.startswith("  ") and line.split()}
+    printed = run(without, "-m", "llmdo", "help", "all").stdout
+    listed = {*re.findall(r"^  (\w+)  ", printed, re.MULTILINE)}
     assert {word for each in kept for word in each.commands} <= listed
     assert not lost & listed
     for word in lost:
