@@ -406,8 +406,9 @@ FEATURES: Mapping[str, tuple[str, ...]] = {
     "importing": ("import",),
     "mcp_server": ("serve",),
     "page": ("page",),
+    "postgres": (),
 }
-"""The folders of features that have commands, and these."""
+"""The folders of features that have commands, or that such a one needs, and these commands."""
 
 FORMER: Mapping[str, tuple[str, ...]] = {
     "audit": ("runs", "audit"),

@@ -78,11 +78,9 @@ def tables() -> str:
     """The text of the module."""
     options: dict[str, dict[str, tuple[str, ...] | None]] = {}
     arguments: dict[str, tuple[tuple[str, ...], ...]] = {}
-    features = {
-        name: words
-        for name in folders()
-        if (words := tuple(import_module(f"llmdo.features.{name}").EXTENSION.commands))
-    }
+    parts = {name: import_module(f"llmdo.features.{name}").EXTENSION for name in folders()}
+    needed = {name for part in parts.values() if part.commands for name in part.needs}
+    features = {name: tuple(part.commands) for name, part in parts.items() if part.commands or name in needed}
     for name, command in _commands(typer.main.get_command(command_line()), ()):
         options[name] = {}
         positions = []
@@ -103,7 +101,7 @@ def tables() -> str:
         f"\n\nARGUMENTS: Mapping[str, tuple[tuple[str, ...], ...]] = {_written(arguments)}\n"
         '"""What the arguments of a command may be, by their positions, where it is one of a few words."""\n'
         f"\nFEATURES: Mapping[str, tuple[str, ...]] = {_written(features)}\n"
-        '"""The folders of features that have commands, and these."""\n'
+        '"""The folders of features that have commands, or that such a one needs, and these commands."""\n'
         f"\nFORMER: Mapping[str, tuple[str, ...]] = {_written(_former())}\n"
         '"""Former names of commands, to the words that stand for them now."""\n'
     )
