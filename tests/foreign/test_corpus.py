@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import shutil
+from pathlib import Path
 
 import pytest
 
@@ -12,6 +14,7 @@ from llmdo.reach.risks import gains, path_text
 from tests.support.corpus import FOLDER, needs_corpus
 
 DOCKER = FOLDER / "docker-agent"
+PLUGIN = "plugins/superclaude"
 
 GAINS = {
     "examples/background_agents": "root > code_analyst (in the background) > shell",
@@ -35,8 +38,26 @@ def test_all_agents_of_a_large_collection_are_read() -> None:
 
 
 @needs_corpus
-def test_a_plugin_comes_with_its_servers_and_the_project_with_its_session() -> None:
+def test_a_plugin_whose_manifest_names_a_folder_of_agents_is_not_installed() -> None:
     read = foreign.read("claude", FOLDER / "superclaude")
+    assert [agent.name for agent in read.team.agents] == ["main-session", "general-purpose"]
+    (problem,) = read.team.problems
+    assert (problem.code, problem.at.path) == ("LDO151", f"{PLUGIN}/.claude-plugin/plugin.json")
+    assert problem.at.span is not None
+    assert problem.at.span.line == 25
+
+
+@needs_corpus
+def test_a_plugin_comes_with_its_servers_and_the_project_with_its_session(tmp_path: Path) -> None:
+    project = shutil.copytree(FOLDER / "superclaude", tmp_path / "superclaude", copy_function=shutil.copyfile)
+    for folder in (project, *(path for path in project.rglob("*") if path.is_dir())):
+        folder.chmod(0o755)
+    manifest = project / PLUGIN / ".claude-plugin/plugin.json"
+    parts = json.loads(manifest.read_text(encoding="utf-8"))
+    del parts["agents"]
+    manifest.write_text(json.dumps(parts), encoding="utf-8")
+
+    read = foreign.read("claude", project)
     agents = {agent.name: agent for agent in read.team.agents}
     assert [name for name in agents if "main-session" in name] == [
         "main-session",
