@@ -15,10 +15,11 @@ from llmdo.base.checking import checks_among, few
 from llmdo.base.codes import CODES
 from llmdo.base.diagnostic import LlmdoError
 from llmdo.base.nearest import MANIFEST
+from llmdo.base.source import Location
+from llmdo.base.team_words import worded_for
 from llmdo.base.values import replace
 from llmdo.checks import adopted
 from llmdo.checks.acceptance import is_about_unread, reported, without_accepted
-from llmdo.checks.in_yaml import in_yaml
 from llmdo.extensions.registry import part
 from llmdo.extensions.running import ExtensionCode
 from llmdo.reach import Analysis
@@ -54,11 +55,21 @@ def check(project: Project, *, locked: bool = False) -> tuple[Diagnostic, ...]:
     if known.workspace.adoption:
         findings = {*adopted.of_ours(known, findings), *without_accepted(known, adopted.of_formats(known))}
     if (manifest := known.workspace.document.source.path) != MANIFEST:
-        findings = {in_yaml(finding, manifest) for finding in findings}
+        findings = {_about(manifest, finding) for finding in findings}
     if not locked:
         findings = {relaxed(finding) for finding in findings}
     left = _without_consequences(without_explained(findings))
     return tuple(sorted(left, key=lambda each: (not is_about_unread(project, each), each.order)))
+
+
+def _about(manifest: str, finding: Diagnostic) -> Diagnostic:
+    """The finding about a workspace with another manifest than `llmdo.toml`."""
+    return replace(
+        finding,
+        at=Location(manifest) if finding.at == Location(MANIFEST) else finding.at,
+        message=worded_for(manifest, finding.message, has_lines=False),
+        hint=finding.hint and worded_for(manifest, finding.hint),
+    )
 
 
 _UNRESOLVED = frozenset({"LDO202", "LDO203"})

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from llmdo.base.diagnostic import Diagnostic
+    from llmdo.graph.resolved import Entry
     from llmdo.graph.toolset import Tool
     from llmdo.policy.authority import Authority, Capability, Ceiling, Reason, Rule
     from llmdo.policy.shell.rules import ShellRule, ShellSettings
@@ -185,11 +186,18 @@ def delegate_gain(project: Project) -> Iterator[Diagnostic]:
                 "LDO502",
                 gain.first.use.at.location,
                 f"the entry `{entry.name}` gains {gain.names} only through `{gain.first.name}`: {path_text(path)}",
-                hint=f"limit what it may reach: `may = [...]` in [entries.{entry.name}]",
+                hint=f"limit what it may reach: {_ceiling_of(entry)}",
                 related=edges(path)[1:],
                 subject=entry.name,
                 gated=gain.is_gated,
             )
+
+
+def _ceiling_of(entry: Entry) -> str:
+    """The line to write for the ceiling of an entry: in its worker, where no table of the manifest declares it."""
+    if entry.declared or entry.worker is None:
+        return f"`may = [...]` in [entries.{entry.name}]"
+    return f"`may: [...]` in the worker `{entry.worker.name}`"
 
 
 @reports("LDO503", "warning", acceptable=True)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
+from llmdo.base.nearest import MANIFEST, TEAM_FILES
 from llmdo.base.values import dataclass, field
 from llmdo.graph.keys import (
     CAPABILITIES,
@@ -353,6 +354,11 @@ class Graph:
             [self.settings.max_depth if worker.format is None else worker.max_depth for worker in workers],
             default=self.settings.max_depth,
         )
+
+    @property
+    def manifest(self) -> str:
+        """The name of the file that its entries and rules stand in: that of its workers, if they are in it as well."""
+        return next((each.path for each in self.workers.values() if each.path in TEAM_FILES), MANIFEST)
 
     @property
     def shared_rules(self) -> tuple[Rule, ...]:

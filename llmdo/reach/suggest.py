@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from llmdo.base.nearest import MANIFEST
 from llmdo.base.values import dataclass, replace
 from llmdo.policy.authority import Capability, decide, scope_order
 from llmdo.policy.composition import Layer
@@ -41,6 +42,9 @@ class Suggestion:
     """The rules that decided nothing, and in how many runs; those of the workspace in the runs of all entries."""
     unused: tuple[tuple[str, Capability], ...] = ()
     """The capabilities that ceilings admit and these runs never used, with the owner of the ceiling."""
+    worker: str | None = None
+    """The worker to name as well, where no table of the manifest declares the entry."""
+    manifest: str = MANIFEST
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from llmdo.base.colour import PAPER
 from llmdo.base.diagnostic import shown
+from llmdo.base.team_words import lines_for
 from llmdo.foreign import not_enforced
 from llmdo.graph.start import Start
 from llmdo.graph.toolkit import ANY
@@ -264,11 +265,11 @@ def _place(hop: Hop) -> str:
 
 
 def suggestion(suggested: Suggestion) -> str:
-    """A suggestion as lines of a manifest."""
-    lines = [
-        f"[entries.{suggested.entry}]",
-        f"may = [{', '.join(_quoted(str(each)) for each in suggested.may)}]",
-    ]
+    """A suggestion as lines of its manifest."""
+    lines = [f"[entries.{suggested.entry}]"]
+    if suggested.worker is not None:
+        lines.append(f"worker = {_quoted(suggested.worker)}")
+    lines.append(f"may = [{', '.join(_quoted(str(each)) for each in suggested.may)}]")
     if suggested.flows:
         rules = [_quoted(f"{STRANGERS} -> {each}") + ' = "needs_approval"' for each in suggested.flows]
         lines.append(f"flows = {{ {', '.join(rules)} }}")
@@ -287,14 +288,14 @@ def suggestion(suggested: Suggestion) -> str:
         for name, may in suggested.workers:
             lines.append(f"# {shown(name)}: may = [{', '.join(_quoted(str(each)) for each in may)}]")
         lines += [
-            f"# decided nothing in {counted(number, 'run')}: {shown(str(rule))} ({shown(rule.origin)})"
+            f"# decided nothing in {counted(number, 'run')}: {shown(str(rule))} ({shown(rule.place)})"
             for rule, number in suggested.idle
         ]
         lines += [
             f"# admitted by the ceiling of {shown(owner)}, and never used: {shown(_quoted(str(grant)))}"
             for owner, grant in suggested.unused
         ]
-    return "\n".join(lines) + "\n"
+    return "\n".join(lines_for(suggested.manifest, lines)) + "\n"
 
 
 def _accepted(entry: str, outside: Iterable[Capability], where: str) -> Iterator[str]:

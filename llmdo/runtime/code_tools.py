@@ -16,6 +16,7 @@ from pydantic_ai.tool_manager import ToolManager
 from pydantic_core import PydanticSerializationError
 
 from llmdo.base.diagnostic import LlmdoError
+from llmdo.base.team_words import worded_for
 from llmdo.graph.code_calls import calls_of, codes_of
 from llmdo.runtime.gate.labelling import context_of_code
 from llmdo.runtime.gate.numbering import CodeContext
@@ -121,8 +122,9 @@ def _declared(caller: _Caller, name: str) -> CodeCall:
     if any(call.name == name for owner in owners for call in owner.calls):
         raise ToolFailed(f"`{name}` is blocked: no such tool is declared")
     table = f"toolsets.{code.toolset}" if code.toolset else f"entries.{caller.config.entry.name}"
+    line = f'add `calls = ["{name}"]` to [{table}] of llmdo.toml'
     raise ToolFailed(
-        f'`{caller.frame.name}` may not call `{name}` from code: add `calls = ["{name}"]` to [{table}] of llmdo.toml'
+        f"`{caller.frame.name}` may not call `{name}` from code: {worded_for(graph.manifest, line)}"
     )
 
 

@@ -81,7 +81,8 @@ async def run(
     text = options.input if options.input is not None else started.input
     if text is None:
         raise LlmdoError(
-            f"entry `{entry}` needs an input", hint="give one, or set the entry's `input` in llmdo.toml"
+            f"entry `{entry}` needs an input",
+            hint=f"give one, or set the entry's `input` in {graph.manifest}",
         )
     code, folders = options.code or root, _folders(graph, root, options)
     graph = consented(graph, root, options)

@@ -305,7 +305,7 @@ def suggest(request: SuggestRequest, tell: Tell) -> tuple[Suggestion, ...]:
     read = _own(request.project, tell)
     chosen = _chosen(read, ReachRequest(entry=request.entry))
     if not request.from_runs:
-        return tuple(suggesting.suggest(read.analysis, entry) for entry in chosen)
+        return tuple(_placed(suggesting.suggest(read.analysis, entry), read.graph) for entry in chosen)
     from llmdo.journal.needs import needs
     from llmdo.journal.opening import runs_of  # what only few questions need
 
@@ -318,8 +318,15 @@ def suggest(request: SuggestRequest, tell: Tell) -> tuple[Suggestion, ...]:
             tell(f"entry `{entry.name}` has no runs, so nothing is suggested for it")
             continue
         suggested = suggesting.suggest_for(read.analysis, entry, needed.raised, needed.asked_about)
-        suggestions.append(_with_runs(suggested, read.graph, needed, of_all.values()))
+        suggestions.append(_placed(_with_runs(suggested, read.graph, needed, of_all.values()), read.graph))
     return tuple(suggestions)
+
+
+def _placed(suggestion: Suggestion, graph: Graph) -> Suggestion:
+    """`suggestion`, with the manifest to write it into."""
+    entry = graph.entries[suggestion.entry]
+    worker = entry.worker.name if entry.worker and not entry.declared else None
+    return replace(suggestion, worker=worker, manifest=graph.manifest)
 
 
 def _with_runs(suggestion: Suggestion, graph: Graph, needed: Needs, of_all: Collection[Needs]) -> Suggestion:

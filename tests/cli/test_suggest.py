@@ -65,6 +65,10 @@ CASES = {
     "own-capabilities": {**kit("x.kit.pay", "net.connect", "env.read"), **dict([worker("main", "[kit]")])},
     "protected-everywhere": {**kit("fs.write.protected"), **dict([worker("main", "[kit]")])},
     "a-whole-family": {**kit("fs.write", "proc.exec"), **dict([worker("main", "[kit]")])},
+    "an-entry-by-its-worker": {
+        "llmdo.toml": MANIFEST,
+        **dict([worker("main", "[writer]", "entry: true\n"), worker("writer", FILES)]),
+    },
     "nothing": {
         "llmdo.toml": f'{MANIFEST}\n[entries.go]\nworker = "main"\n',
         **dict([worker("main", "{}")]),

@@ -8,6 +8,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+import yaml
 
 from tests.support.commands import llmdo
 from tests.support.examples import copied
@@ -100,6 +101,42 @@ def test_a_refusal_and_a_reason_name_its_line(desk: Path) -> None:
     why = llmdo(desk, "why", "desk", "fs.write").stdout
     assert '"fs.write:drafts/**" = "allowed" (team.yaml)' in why
     assert "llmdo.toml" not in why
+
+
+@pytest.mark.parametrize("entries", ["", "entries: { desk: { worker: desk } }\n"])
+@pytest.mark.parametrize("words", [("suggest",), ("suggest", "--from-runs")])
+def test_what_suggest_prints_is_yaml_that_check_accepts(
+    entries: str, words: tuple[str, ...], desk: Path
+) -> None:
+    file = desk / "team.yaml"
+    team = yaml.safe_load(file.read_text(encoding="utf-8"))
+    del team["entries"], team["agents"]["desk"]["may"]
+    file.write_text(yaml.safe_dump(team, sort_keys=False) + entries, encoding="utf-8")
+    assert llmdo(desk, "run", "team.yaml", "Answer the open issues.", "--approve-all").returncode == 0
+
+    printed = llmdo(desk, *words).stdout
+    suggested = yaml.safe_load(printed)
+    assert suggested["entries"]["desk"]["may"]
+    assert " = " not in printed
+    team["entries"] = {"desk": {"worker": "desk", **suggested["entries"]["desk"]}}
+    team["check"] = suggested.get("check", {})
+    file.write_text(yaml.safe_dump(team, sort_keys=False), encoding="utf-8")
+    llmdo(desk, "lock")
+    assert llmdo(desk, "check").stdout == "no findings\n"
+
+
+def test_what_is_to_be_written_is_said_of_its_own_name_and_in_yaml(desk: Path) -> None:
+    file = desk / "team.yaml"
+    team = yaml.safe_load(file.read_text(encoding="utf-8"))
+    del team["approvals"]
+    file.write_text(yaml.safe_dump(team, sort_keys=False), encoding="utf-8")
+    asked = llmdo(desk, "run", "desk").stderr
+    assert 'add `"fs.write:drafts/kettle-too-loud.md": "allowed"` to approvals.rules in team.yaml' in asked
+    del team["model"], team["entries"]["desk"]["input"]
+    file.write_text(yaml.safe_dump(team, sort_keys=False), encoding="utf-8")
+    no_input = llmdo(desk, "run", "desk", "--model", "script:models.yaml").stderr
+    assert "set the entry's `input` in team.yaml" in no_input
+    assert "name one with --model, or as `model` in team.yaml" in llmdo(desk, "run", "desk", "Hello.").stderr
 
 
 def test_an_edit_by_llmdo_is_refused_with_the_way_to_a_workspace(desk: Path) -> None:

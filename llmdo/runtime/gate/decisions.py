@@ -17,6 +17,7 @@ from pydantic_ai.exceptions import ModelRetry
 
 from llmdo.base import values
 from llmdo.base.diagnostic import joined
+from llmdo.base.team_words import worded_for
 from llmdo.policy.authority import MANIFEST, decide
 from llmdo.policy.vocabulary import REPEATABLE, UNDECLARED
 from llmdo.runtime.approvals.approver import Answer, GoneError, Question, advice_on
@@ -277,7 +278,9 @@ def _question(
         asking=tuple(dict.fromkeys(reason.capability for reason in asking)),
         by_tool=call.asks is not None,
         reasons=decided.reasons,
-        advice=tuple(dict.fromkeys(map(advice_on, asking))),
+        advice=tuple(
+            dict.fromkeys(worded_for(config.graph.manifest, advice_on(reason)) for reason in asking)
+        ),
         terminal_only=bool(asking) and verdict.terminal_only,
         is_flow=any(reason.flow for reason in asking),
         labels={str(label): path for label, path in call.labels.items()}

@@ -12,6 +12,7 @@ from pydantic_ai.models.fallback import FallbackModel
 
 from llmdo.base.diagnostic import LlmdoError
 from llmdo.base.extras import installing
+from llmdo.base.team_words import worded_for
 from llmdo.graph.models import first_unfit, problem_of, python_reference, recording_file, script_file
 from llmdo.runtime.models.played import PlayedModel
 from llmdo.runtime.models.scripted import ScriptedModel
@@ -197,7 +198,7 @@ def fitting(graph: Graph, entry: Entry, worker: Worker, choice: ModelChoice) -> 
     if reference is None:
         raise LlmdoError(
             f"worker `{worker.name}` has no model",
-            hint="name one with --model, or as `model` of [workspace] in llmdo.toml",
+            hint=worded_for(graph.manifest, "name one with --model, or as `[workspace] model` in llmdo.toml"),
         )
     require_fit(worker, graph.models.get(reference, (reference,)))
     return reference
