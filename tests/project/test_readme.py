@@ -95,6 +95,28 @@ def blocks(text: str) -> Iterator[tuple[str, str]]:
         yield indented[1], indented[2]
 
 
+CONCEPTS = (
+    "toolset",
+    "path map",
+    "manifest",
+    "lock",
+    "gate",
+    "evaluator",
+    "worker",
+    "ceiling",
+    "flow rule",
+    "entry",
+)
+"""What a reader has to know of to work with llmdo, by the words for it; `reach` and `agent` come first of all."""
+
+
+def test_the_first_output_comes_before_the_concepts_and_the_readme_is_short() -> None:
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert len(text.splitlines()) <= 130
+    before = text[: text.index("$ llmdo ")].lower()
+    assert [word for word in CONCEPTS if re.search(rf"\b{word}", before)] == []
+
+
 @pytest.mark.long
 def test_the_readme_is_followed_in_one_shell_from_top_to_bottom(tmp_path: Path) -> None:
     text = (ROOT / "README.md").read_text(encoding="utf-8")
