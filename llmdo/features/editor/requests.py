@@ -10,7 +10,9 @@ from pygls.exceptions import JsonRpcInvalidParams
 
 from llmdo.base import parts
 from llmdo.base.diagnostic import Fix, LlmdoError, place
+from llmdo.base.nearest import TEAM_FILES
 from llmdo.base.source import Location, Span
+from llmdo.base.team_words import lines_for
 from llmdo.checks.acceptance import ACCEPTABLE
 from llmdo.features.editor import completing, hovering, sending, symbols
 from llmdo.features.editor.symbols import Mention, mentions
@@ -24,10 +26,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from llmdo.base.diagnostic import Diagnostic
+    from llmdo.base.source import Source
     from llmdo.features.editor.sending import EditorText
     from llmdo.features.editor.server import EditorServer, Session
     from llmdo.reach import Row
     from llmdo.workspace.project import Project
+    from llmdo.workspace.workspace import Workspace
 
 
 class Lens(NamedTuple):
@@ -128,24 +132,33 @@ def all_fixes(findings: Iterable[Diagnostic]) -> tuple[Edit, ...]:
 def acceptances(project: Project, findings: Iterable[Diagnostic]) -> Iterator[Action]:
     """The manifest lines that accept a finding, for each that people may accept; a person has to give the reason."""
     source = project.workspace.document.source
-    if project.workspace.manifest is None or (
-        "accept" in project.workspace.table("check") and "[[check.accept]]" not in source.text
-    ):
+    manifest = source.path
+    if project.workspace.manifest is None or not _takes_another(project.workspace, source):
         return
     lines = source.text.split("\n")
     end = Span(len(lines), len(lines[-1]) + 1, len(lines), len(lines[-1]) + 1)
     for finding in findings:
         if finding.code in ACCEPTABLE:
-            text = "" if source.text.endswith("\n") or not source.text else "\n"
-            text += f"\n[[check.accept]]\ncode = {json.dumps(finding.code)}\n"
-            for key, value in (("entry", finding.subject), ("capability", finding.capability)):
-                text += f"{key} = {json.dumps(value, ensure_ascii=False)}\n" if value else ""
-            text += 'reason = ""\n'
+            stated = (("code", finding.code), ("entry", finding.subject), ("capability", finding.capability))
+            written = [f"{key} = {json.dumps(value, ensure_ascii=False)}" for key, value in stated if value]
+            added = lines_for(manifest, ["", "[[check.accept]]", *written, 'reason = ""', ""])
             yield Action(
-                f"Accept {finding.code} in {MANIFEST}, with a reason",
-                (Edit(Location(MANIFEST, end), text),),
+                f"Accept {finding.code} in {manifest}, with a reason",
+                (Edit(Location(manifest, end), "\n" * _lacks_end(source.text) + "\n".join(added)),),
                 finding,
             )
+
+
+def _takes_another(workspace: Workspace, source: Source) -> bool:
+    """Whether a manifest can have one more acceptance at its end."""
+    if source.path == MANIFEST:
+        return "accept" not in workspace.table("check") or "[[check.accept]]" in source.text
+    return not workspace.table("check") and not source.text.startswith("---")
+
+
+def _lacks_end(text: str) -> bool:
+    """Whether the last line of a text does not end."""
+    return bool(text) and not text.endswith("\n")
 
 
 def suggestions(project: Project, path: str, line: int) -> Iterator[Action]:
@@ -369,7 +382,9 @@ def _action(
 def code_lenses(server: EditorServer, params: types.CodeLensParams) -> list[types.CodeLens]:
     """How much the workers and entries of a file reach."""
     placed = server.session_of(params.text_document.uri)
-    if placed is None or not (placed[1] == MANIFEST or placed[1].endswith((*WORKER_ENDINGS, ".py"))):
+    if placed is None or not (
+        placed[1] in (MANIFEST, *TEAM_FILES) or placed[1].endswith((*WORKER_ENDINGS, ".py"))
+    ):
         return []
     session, path = placed
     text = session.text(path)

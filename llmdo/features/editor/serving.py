@@ -16,7 +16,16 @@ from llmdo.features.editor.server import EditorServer
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-WATCHED = ("**/llmdo.toml", "**/llmdo.lock", "**/*.worker", "**/*.worker.md", "**/*.py", "**/.gitignore")
+WATCHED = (
+    "**/llmdo.toml",
+    "**/team.yaml",
+    "**/team.md",
+    "**/llmdo.lock",
+    "**/*.worker",
+    "**/*.worker.md",
+    "**/*.py",
+    "**/.gitignore",
+)
 
 
 def make() -> EditorServer:

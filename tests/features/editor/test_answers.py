@@ -246,6 +246,35 @@ def test_fixes_and_acceptances_are_offered_for_findings(session: Session) -> Non
     assert "LDO103" in {finding.code for finding in session.reading().findings}  # until somebody says why
 
 
+TEAM = """\
+team: w
+model: openai:gpt-5-mini
+agents:
+  main:
+    prompt: Ask other.
+    toolsets: { other: {} }
+    may: ["fs.read"]
+  other:
+    prompt: Go.
+    toolsets: { filesystem: { write: ["reports/**"] } }"""
+
+
+def test_an_acceptance_is_written_into_a_team_in_one_file(tmp_path: Path) -> None:
+    file = tmp_path / "team.yaml"
+    file.write_text(TEAM, encoding="utf-8")
+    session = Session(tmp_path)
+    reading = session.reading()
+    action, *_ = requests.acceptances(reading.project, reading.findings)
+    assert action.title == "Accept LDO501 in team.yaml, with a reason"
+    (edit,) = action.edits
+    assert edit.at.path == "team.yaml"
+    file.write_text(TEAM + edit.text.replace('reason: ""', 'reason: "it is cut off"'), encoding="utf-8")
+    accepted = Session(tmp_path).reading()
+    assert not [finding for finding in accepted.findings if finding.code.startswith("LDO1")]
+    assert accepted.findings == tuple(each for each in reading.findings if each != action.finding)
+    assert not [*requests.acceptances(accepted.project, reading.findings)]  # a person adds the next one
+
+
 def test_a_ceiling_is_suggested_for_an_entry(session: Session) -> None:
     project = session.reading().project
     line, _ = place(session, "llmdo.toml", "[entries.g|o]")
