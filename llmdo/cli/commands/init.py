@@ -19,7 +19,8 @@ from llmdo.services.root import TEAM_SUFFIXES, team_folder
 def init(
     directory: Annotated[Path, argument("[DIR]", "The folder; created if needed.")] = Path(),
     template: Annotated[
-        Literal["minimal", "delegation", "team", "tools", "chat", "service"], option("What to start from.")
+        Literal["minimal", "delegation", "team", "tools", "shell", "mcp", "chat", "service"],
+        option("What to start from."),
     ] = "minimal",
     force: Annotated[bool, option("Replace existing files.")] = False,
     adopted: Annotated[
@@ -33,13 +34,15 @@ def init(
 ) -> int:
     """Start a workspace."""
     from llmdo import scaffold
+    from llmdo.workspace.root import LOCK
 
     if adopted and Path(adopted[0]).suffix in TEAM_SUFFIXES:
         return _unfold(adopted, directory, force=force)
     if adopted:
         return _adopt(directory, adopted)
     _written(directory, scaffold.init(directory, template, force=force))
-    say(f"a workspace from the template `{template}`; next: llmdo check, llmdo run")
+    lock_first = "" if (directory / LOCK).exists() else "llmdo lock, "
+    say(f"a workspace from the template `{template}`; next: {lock_first}llmdo check, llmdo run")
     return FINE
 
 
