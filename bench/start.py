@@ -3,8 +3,8 @@
 python -m bench.start [--rounds 15] [--workers 1000]
 
 `llmdo run` of `examples/greeter`, with a model in Python, stands beside a program that gives the same prompt and the
-same model to bare pydantic-ai. The commands take turns, and the least of many rounds counts: it is what the command needs, and the rest
-is what else the machine did. `make bench` installs uv.
+same model to bare pydantic-ai. The commands take turns, and the least of many rounds counts: it is what the command
+needs, and the rest is what else the machine did. `make bench` installs uv.
 """
 
 from __future__ import annotations
