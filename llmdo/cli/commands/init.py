@@ -34,14 +34,13 @@ def init(
 ) -> int:
     """Start a workspace."""
     from llmdo import scaffold
-    from llmdo.workspace.root import LOCK
 
     if adopted and Path(adopted[0]).suffix in TEAM_SUFFIXES:
         return _unfold(adopted, directory, force=force)
     if adopted:
         return _adopt(directory, adopted)
-    _written(directory, scaffold.init(directory, template, force=force))
-    lock_first = "" if (directory / LOCK).exists() else "llmdo lock, "
+    has_lock = _written(directory, scaffold.init(directory, template, force=force))
+    lock_first = "" if has_lock else "llmdo lock, "
     say(f"a workspace from the template `{template}`; next: {lock_first}llmdo check, llmdo run")
     return FINE
 
@@ -58,14 +57,14 @@ def _ask(question: str, suggestion: str) -> str:
     return str(typer.prompt(question, default=suggestion, err=True))
 
 
-def _written(directory: Path, written: tuple[str, ...]) -> None:
-    """Lists new files, answers for them, and locks the workspace."""
+def _written(directory: Path, written: tuple[str, ...]) -> bool:
+    """Lists new files, answers for them, and locks the workspace. Whether it has a lock now."""
     from llmdo.services.relocking import after_init
 
     for path in written:
         put(str(path))
     _trust(directory, written)
-    after_init(directory, say, frozen=quick.is_locked(flag=False, environ=os.environ))
+    return after_init(directory, say, frozen=quick.is_locked(flag=False, environ=os.environ))
 
 
 def _unfold(named: tuple[str, ...], directory: Path, *, force: bool) -> int:
