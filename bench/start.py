@@ -2,9 +2,9 @@
 
 python -m bench.start [--rounds 15] [--workers 1000]
 
-`llmdo run` of `examples/greeter` stands beside a script that gives the same prompt and the same model to bare
-pydantic-ai. The commands take turns, and the least of many rounds counts: it is what the command needs, and the rest
-is what else the machine did. `make bench` installs uv.
+`llmdo run` of `examples/greeter`, with a model in Python, stands beside a program that gives the same prompt and the
+same model to bare pydantic-ai. The commands take turns, and the least of many rounds counts: it is what the command
+needs, and the rest is what else the machine did. `make bench` installs uv.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import compileall
 import importlib.metadata
 import os
 import shutil
+import subprocess
 import sys
 import tempfile
 from pathlib import Path
@@ -25,6 +26,18 @@ from llmdo.base import resources
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+MODEL = """\
+from pydantic_ai.messages import ModelResponse, TextPart
+from pydantic_ai.models.function import FunctionModel
+
+
+def greet(messages, info):
+    return ModelResponse(parts=[TextPart("Hello Ada, how nice to meet you!")])
+
+
+rules = FunctionModel(greet, model_name="rules")
+"""
 
 BARE = """\
 from pydantic_ai import Agent
@@ -40,10 +53,15 @@ HELP, HELP_OF_RUN = "llmdo --help", "llmdo run --help"
 
 
 def greeter_cases(folder: Path) -> Iterator[Case]:
-    """A run of the greeter, with its journal, and the same agent without llmdo."""
+    """A run of the greeter with a model in Python and its journal, and the same agent without llmdo."""
     shutil.copytree(resources.folder("examples") / "greeter", folder, ignore=shutil.ignore_patterns(".llmdo"))
     _, _, prompt = (folder / "workers" / "main.worker").read_text(encoding="utf-8").split("---\n", 2)
     (folder / "bare.py").write_text(BARE.format(prompt=prompt), encoding="utf-8")
+    (folder / "models.py").write_text(MODEL, encoding="utf-8")
+    manifest = folder / "llmdo.toml"
+    scripted = manifest.read_text(encoding="utf-8")
+    manifest.write_text(scripted.replace("script:models.yaml", "python:models.py:rules"), encoding="utf-8")
+    subprocess.run([str(BIN / "llmdo"), "lock"], cwd=folder, check=True, capture_output=True)
     yield Case(name=BARE_RUN, words=[sys.executable, "bare.py"], folder=folder)
     yield Case(name=RUN, words=[str(BIN / "llmdo"), "run", "--locked"], folder=folder)
 

@@ -93,5 +93,5 @@ def _template() -> dict[str, str]:
     return {
         path.relative_to(folder).as_posix(): path.read_text(encoding="utf-8")
         for path in sorted(folder.rglob("*"))
-        if path.is_file() and path.suffix in (".toml", ".worker", ".py")
+        if path.is_file() and path.suffix in (".toml", ".worker", ".py", ".yaml")
     }

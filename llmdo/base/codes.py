@@ -51,6 +51,7 @@ CODES: Mapping[str, tuple[str, Severity]] = {
     "LDO212": ("undeclared-call", "error"),
     "LDO213": ("unknown-entry", "error"),
     "LDO214": ("unknown-format", "error"),
+    "LDO215": ("unscripted-worker", "warning"),
     "LDO250": ("foreign-unknown-name", "warning"),
     "LDO251": ("foreign-name-collision", "warning"),
     "LDO301": ("delegation-cycle", "error"),

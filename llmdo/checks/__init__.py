@@ -73,15 +73,15 @@ def _about(manifest: str, finding: Diagnostic) -> Diagnostic:
 
 
 _UNRESOLVED = frozenset({"LDO202", "LDO203"})
-_UNUSED = frozenset({"LDO303", "LDO304", "LDO503"})
+_UNNAMED = frozenset({"LDO215", "LDO303", "LDO304", "LDO503"})
 
 
 def _without_consequences(findings: Iterable[Diagnostic]) -> frozenset[Diagnostic]:
-    """The findings without those about what is unused, where a misspelt name may be what uses it."""
+    """The findings without those about what nothing names, where a misspelt name may be meant for it."""
     every = frozenset(findings)
     if not any(finding.code in _UNRESOLVED for finding in every):
         return every
-    return frozenset(finding for finding in every if finding.code not in _UNUSED)
+    return frozenset(finding for finding in every if finding.code not in _UNNAMED)
 
 
 def _without_unknown(project: Project) -> Project:

@@ -1,4 +1,4 @@
-"""2xx: the models that workers are written for."""
+"""2xx: the models that workers are given."""
 
 from __future__ import annotations
 
@@ -47,6 +47,44 @@ def incompatible_model(project: Project) -> Iterator[Diagnostic]:
                     f"worker `{worker.name}` does not work with `{unfit}`, only with {accepted}",
                     hint=f"name a model that fits in the header of `{worker.name}`, or widen its patterns",
                 )
+
+
+@reports("LDO215", "warning")
+def unscripted_worker(project: Project) -> Iterator[Diagnostic]:
+    """A script is the model of a worker, and has no steps of it.
+
+    A run fails where that worker is asked. Only workers that an entry reaches are judged. Write the worker's steps
+    in the script, or an empty list, `reader: []`, where no run is to get there.
+
+    Fails, where `main` delegates to `reader`:
+
+        main:
+          - call: { reader: { input: "Read a.txt" } }
+          - answer: "{result}"
+
+    Fixed:
+
+        main:
+          - call: { reader: { input: "Read a.txt" } }
+          - answer: "{result}"
+        reader:
+          - answer: "a.txt is empty"
+    """
+    graph = project.graph
+    # The steps of a script with a fault may be incomplete.
+    scripts = {script.path: script for script in project.workspace.scripts if not script.problems}
+    models_of_entries = _given(graph) if scripts else {}
+    for name in sorted(models_of_entries.keys() & graph.workers.keys()):
+        for reference in _models_of(graph, graph.workers[name], models_of_entries):
+            for model in graph.models.get(reference.name, (reference.name,)):
+                script = scripts.get(models.script_file(model) or "")
+                if script and name not in script.steps:
+                    yield finding(
+                        "LDO215",
+                        reference.at.location,
+                        f"the script `{script.path}` has no steps of `{name}`",
+                        hint=f"write `{name}:` in {script.path}, below it `- answer: done`",
+                    )
 
 
 def _given(graph: Graph) -> Mapping[str, Sequence[Reference | None]]:

@@ -21,7 +21,7 @@ COMMANDS: Mapping[str, Mapping[str, tuple[str, ...] | None]] = {
         "--force": None,
     },
     "init": {
-        "--template": ("minimal", "delegation", "team", "tools", "chat", "service"),
+        "--template": ("minimal", "delegation", "team", "tools", "shell", "mcp", "chat", "service"),
         "--force": None,
         "--from": (),
     },

@@ -152,13 +152,14 @@ def after_edit(root: Path, tell: Tell, *, frozen: bool = False) -> None:
         stale.take_in(tell)
 
 
-def after_init(root: Path, tell: Tell, *, frozen: bool) -> None:
-    """As `after_edit`, of a workspace that may be new: a missing lock is not `frozen`.
+def after_init(root: Path, tell: Tell, *, frozen: bool) -> bool:
+    """As `after_edit`, of a workspace that may be new: a missing lock is not `frozen`. Whether there is a lock now.
 
     Raises:
         LlmdoError: The lock cannot be written.
     """
     after_edit(root, tell, frozen=frozen and (root / LOCK).exists())
+    return (root / LOCK).exists()
 
 
 def unreviewed(after: Graph, *locks: Graph | None) -> Iterator[str]:

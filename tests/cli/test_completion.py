@@ -94,7 +94,7 @@ def complete(line: str, cwd: Path) -> list[str]:
         ("add rule fs.write b", ["blocked"]),
         ("schema ", ["eval", "lock", "manifest", "policy", "script", "team", "worker"]),
         ("completion ", ["bash", "fish", "zsh"]),
-        ("init --template ", ["chat", "delegation", "minimal", "service", "team", "tools"]),
+        ("init --template ", ["chat", "delegation", "mcp", "minimal", "service", "shell", "team", "tools"]),
         ("explain LDO301", ["LDO301"]),
         ("explain delegation-c", ["delegation-cycle"]),
         ("check --project ", []),

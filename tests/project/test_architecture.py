@@ -539,7 +539,7 @@ def test_the_clean_path_loads_nothing_heavy(words: list[str], tmp_path: Path) ->
 @pytest.mark.long
 def test_a_run_loads_nothing_that_looks_into_modules_where_none_has_changed(tmp_path: Path) -> None:
     examples = PACKAGE.parent / "examples"
-    shutil.copytree(examples / "greeter", tmp_path / "w", ignore=shutil.ignore_patterns(".llmdo"))
+    shutil.copytree(examples / "calculator", tmp_path / "w", ignore=shutil.ignore_patterns(".llmdo"))
     loaded = loaded_by(["run", "--locked"], tmp_path / "w")
     assert "llmdo.runtime.run" in loaded
     assert not loaded & {"llmdo.toolsets.isolation", "llmdo.toolsets.inspection", "fastmcp", "mcp"}

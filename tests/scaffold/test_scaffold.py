@@ -1,5 +1,6 @@
 """`init`: what it writes, what it never touches, and that every template works as it is."""
 
+import subprocess
 import tomllib
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from llmdo.runtime import RunOptions, RunOutcome
 from llmdo.scaffold.template import workspace_name
 from llmdo.services import locking
 from llmdo.workspace import lock, project
+from tests.support.commands import llmdo
 from tests.support.examples import EXAMPLES
 from tests.support.running import run_sync
 
@@ -35,17 +37,23 @@ def started(tmp_path: Path, request: pytest.FixtureRequest) -> Path:
     """A workspace from the template that the test names, with its lock."""
     root = tmp_path / "sample"
     scaffold.init(root, request.param, force=False)
-    lock.write(root, locking.derive(project.read(root)))
+    lock.write(root, locking.derive_with_servers(project.read(root)).graph)
     return root
 
 
-EVERY_TEMPLATE = pytest.mark.parametrize(
-    "started", ["chat", "delegation", "minimal", "service", "tools"], indirect=True
+IN_PYTHON = ("chat", "delegation", "service")
+SCRIPTED = (
+    "minimal",
+    "tools",
+    *(pytest.param(name, marks=pytest.mark.needs_bwrap) for name in ("mcp", "shell")),
 )
+"""The templates with a model of each kind, but for `team`, which is tested as what `new` writes."""
+EVERY_TEMPLATE = pytest.mark.parametrize("started", [*IN_PYTHON, *SCRIPTED], indirect=True)
 
 
 def test_the_templates_are_these() -> None:
-    assert scaffold.templates() == ("chat", "delegation", "minimal", "service", "team", "tools")
+    names = ("chat", "delegation", "mcp", "minimal", "service", "shell", "team", "tools")
+    assert scaffold.templates() == names
 
 
 @pytest.mark.parametrize("name", ["chat", "service"])
@@ -65,8 +73,8 @@ def test_each_template_checks_without_any_finding(started: Path) -> None:
 
 
 @pytest.mark.few(2)
-@EVERY_TEMPLATE
-def test_each_template_runs_offline_and_says_that_it_is_no_language_model(
+@pytest.mark.parametrize("started", IN_PYTHON, indirect=True)
+def test_each_template_in_python_runs_offline_and_says_that_it_is_no_language_model(
     started: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     outcome = run(started)
@@ -76,19 +84,61 @@ def test_each_template_runs_offline_and_says_that_it_is_no_language_model(
     assert capfd.readouterr().err.count(NOTICE) == 1
 
 
+@pytest.mark.few(2)
+@pytest.mark.parametrize("started", SCRIPTED, indirect=True)
+def test_each_template_with_a_script_passes_check_run_and_eval_offline(started: Path) -> None:
+    checked = llmdo(started, "check", "--locked", "--strict")
+    assert (checked.returncode, checked.stdout) == (0, "no findings\n")
+    done = llmdo(started, "run", "--locked")
+    assert (done.returncode, bool(done.stdout)) == (0, True), done.stderr
+    assert done.stderr.count("a script, not a language model") == 1
+    if (started / "evals").exists():
+        judged = llmdo(started, "eval", "--fail-under", "1")
+        assert judged.returncode == 0, judged.stdout + judged.stderr
+
+
 @pytest.mark.parametrize("started", ["minimal"], indirect=True)
 def test_the_minimal_template_sums_up_its_input(started: Path) -> None:
-    text = "Cats sleep. Cats and dogs chase balls in gardens. Dogs bark in gardens."
-    assert run(started, text).output == f"Cats and dogs chase balls in gardens. ({NOTICE})"
-    assert "no text" in str(run(started, " ").output)
+    assert run(started).output == "llmdo checks a team of agents before it runs."
+    assert run(started, "Your text.").output.endswith("none is about this text: Your text.")
 
 
 @pytest.mark.parametrize("started", ["tools"], indirect=True)
 def test_the_tools_template_calculates_with_its_tools(started: Path) -> None:
-    assert run(started, "the total of 1.5, -2 and 40?").output == f"total: 39.5 ({NOTICE})"
-    assert run(started, "What is the factorial of 20?").output == f"factorial: 2432902008176640000 ({NOTICE})"
-    assert "between 0 and 1000" in str(run(started, "The factorial of 5000").output)
-    assert "no number" in str(run(started, "How are you?").output)
+    assert run(started).output == "The total is 50.5."
+    assert run(started, "The factorial of 20?").output == "The factorial of 20 is 2432902008176640000."
+    assert run(started, "How are you?").output.endswith("none is about this question: How are you?")
+
+
+@pytest.mark.needs_bwrap
+@pytest.mark.parametrize("started", ["shell"], indirect=True)
+def test_the_shell_template_reads_the_repository_and_runs_nothing_else(started: Path) -> None:
+    assert "welcome.md" in str(run(started).output)
+    refused = run(started, "Run the tests.")
+    assert "`shell` is blocked: `proc.exec.unlisted`" in str(refused.output)
+    assert [call.tool for call in refused.denied] == ["shell"]
+    names = ("-c", "user.name=t", "-c", "user.email=t@example.invalid")
+    for words in (("init", "--quiet"), ("add", "--all"), (*names, "commit", "--quiet", "--message", "Hello")):
+        subprocess.run(["git", *words], cwd=started, check=True)
+    assert "Hello" in str(run(started, "What changed?").output)
+
+
+@pytest.mark.needs_bwrap
+@pytest.mark.parametrize("started", ["mcp"], indirect=True)
+def test_the_mcp_template_answers_from_its_notes_by_tools_that_read(started: Path) -> None:
+    assert "We decided on cedar" in str(run(started).output)
+    assert run(started, "What about a boat?").output == "No note says anything about that."
+    assert set(project.read(started).graph.toolsets["notes"].tools) == {"search_notes", "read_note"}
+    server = started / "server/notes.py"
+    server.write_text(server.read_text(encoding="utf-8").replace("Deletes a note.", "Deletes it."))
+    changed = llmdo(started, "run", "--locked")
+    assert (changed.returncode, "its program changed" in changed.stderr) == (1, True)
+
+
+def test_init_names_the_lock_first_where_it_wrote_none(tmp_path: Path) -> None:
+    for template, first in (("minimal", ""), ("mcp", "llmdo lock, "), ("tools", "llmdo lock, ")):
+        done = llmdo(tmp_path, "init", template, "--template", template)
+        assert f"template `{template}`; next: {first}llmdo check, llmdo run" in done.stderr
 
 
 @pytest.mark.parametrize("started", ["delegation"], indirect=True)
@@ -184,8 +234,8 @@ def test_nothing_is_written_through_a_link(tmp_path: Path, path: str, force: boo
 
 @pytest.mark.parametrize("force", [False, True])
 def test_a_folder_in_the_way_is_named(tmp_path: Path, force: bool) -> None:
-    (tmp_path / "models.py").mkdir()
-    with pytest.raises(LlmdoError, match=r"`models\.py` is a folder"):
+    (tmp_path / "models.yaml").mkdir()
+    with pytest.raises(LlmdoError, match=r"`models\.yaml` is a folder"):
         scaffold.init(tmp_path, "minimal", force=force)
 
 

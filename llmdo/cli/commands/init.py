@@ -19,7 +19,8 @@ from llmdo.services.root import TEAM_SUFFIXES, team_folder
 def init(
     directory: Annotated[Path, argument("[DIR]", "The folder; created if needed.")] = Path(),
     template: Annotated[
-        Literal["minimal", "delegation", "team", "tools", "chat", "service"], option("What to start from.")
+        Literal["minimal", "delegation", "team", "tools", "shell", "mcp", "chat", "service"],
+        option("What to start from."),
     ] = "minimal",
     force: Annotated[bool, option("Replace existing files.")] = False,
     adopted: Annotated[
@@ -38,8 +39,9 @@ def init(
         return _unfold(adopted, directory, force=force)
     if adopted:
         return _adopt(directory, adopted)
-    _written(directory, scaffold.init(directory, template, force=force))
-    say(f"a workspace from the template `{template}`; next: llmdo check, llmdo run")
+    has_lock = _written(directory, scaffold.init(directory, template, force=force))
+    lock_first = "" if has_lock else "llmdo lock, "
+    say(f"a workspace from the template `{template}`; next: {lock_first}llmdo check, llmdo run")
     return FINE
 
 
@@ -55,14 +57,14 @@ def _ask(question: str, suggestion: str) -> str:
     return str(typer.prompt(question, default=suggestion, err=True))
 
 
-def _written(directory: Path, written: tuple[str, ...]) -> None:
-    """Lists new files, answers for them, and locks the workspace."""
+def _written(directory: Path, written: tuple[str, ...]) -> bool:
+    """Lists new files, answers for them, and locks the workspace. Whether it has a lock now."""
     from llmdo.services.relocking import after_init
 
     for path in written:
         put(str(path))
     _trust(directory, written)
-    after_init(directory, say, frozen=quick.is_locked(flag=False, environ=os.environ))
+    return after_init(directory, say, frozen=quick.is_locked(flag=False, environ=os.environ))
 
 
 def _unfold(named: tuple[str, ...], directory: Path, *, force: bool) -> int:

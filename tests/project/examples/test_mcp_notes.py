@@ -60,14 +60,8 @@ def test_a_worker_may_not_rewrite_the_script_that_its_server_runs(root: Path) ->
         "---\nname: main\nentry: true\ntoolsets: { filesystem: { write: ['**'] }, notebook: {} }\n---\nGo.\n"
     )
     (root / "workers/librarian.worker").unlink()
-    (root / "models.py").write_text(
-        "from pydantic_ai.messages import ModelResponse, TextPart, ToolCallPart\n"
-        "from pydantic_ai.models.function import FunctionModel\n"
-        "def write(messages, info):\n"
-        "    if len(messages) > 1:\n"
-        "        return ModelResponse(parts=[TextPart(str(messages[-1].parts[0].content))])\n"
-        "    return ModelResponse(parts=[ToolCallPart('write_file', {'path': 'server.py', 'content': 'x'})])\n"
-        "rules = FunctionModel(write)\n"
+    (root / "models.yaml").write_text(
+        'main:\n  - call: { write_file: { path: server.py, content: x } }\n  - answer: "{result}"\n'
     )
     manifest = (root / "llmdo.toml").read_text(encoding="utf-8").partition("[entries.ask]")[0]
     (root / "llmdo.toml").write_text(
