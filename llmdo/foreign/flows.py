@@ -80,12 +80,12 @@ UNKNOWN = re.compile(r"x\..+\.any")
 _SEARCHES = "web_search"
 """The beginning of a tool that finds pages, also where a client has copies of them."""
 
-_STARTS, _SENT, _FETCHED, _ASKED, _GUESSED = range(5)
-"""Words that start a run; others that anybody sends; pages that an agent chooses to read; words read after a question
-or by unknown tools."""
+_STARTS, _SENT, _FETCHED, _ASKED, _OFFERED, _GUESSED = range(6)
+"""Words that start a run; others that anybody sends; pages that an agent chooses to read; words read after a question,
+by a tool that comes with some models, or by unknown tools."""
 
 
-Guess = Literal["words", "data", "sends"]
+Guess = Literal["words", "search", "data", "sends"]
 
 
 class WayOut(IntEnum):
@@ -109,7 +109,7 @@ class Flow(NamedTuple):
     row: FlowRow
     way: WayOut
     guess: Guess | None
-    """What is not known: that the source brings a stranger's words, that what it reads is private, or that it sends."""
+    """What is not known: that the source is there or brings a stranger's words, that data is private, that it sends."""
     sources: tuple[Entrance, ...]
     """The tools that bring a stranger's words."""
     ends: tuple[UnaskedEnd, ...]
@@ -136,7 +136,9 @@ class _Question(NamedTuple):
         """The part of a flow that is not known."""
         if self.may_send:
             return "sends"
-        return "data" if self.may_read else "words" if _GUESSED in self.levels else None
+        if self.may_read:
+            return "data"
+        return "words" if _GUESSED in self.levels else "search" if _OFFERED in self.levels else None
 
 
 _UNASKED = frozenset({_STARTS, _SENT, _FETCHED})
@@ -146,7 +148,8 @@ _QUESTIONS = (
     _Question(_UNASKED),
     _Question(frozenset({_FETCHED}), with_checkout=True),
     _Question(_UNASKED | {_ASKED}),
-    _Question(_UNASKED | {_ASKED, _GUESSED}),
+    _Question(_UNASKED | {_ASKED, _OFFERED}),
+    _Question(_UNASKED | {_ASKED, _OFFERED, _GUESSED}),
     _Question(_UNASKED, may_read=True),
     _Question(_UNASKED, may_send=True),
 )
@@ -235,6 +238,7 @@ class _Tools:
         """Whether an agent works in a checkout that may be that of a private repository."""
         self._writers: set[str] = set()
         self._asking: set[tuple[str, str]] = set()
+        self._offered: set[tuple[str, str]] = set()
         self._hiding = {name for name, agent in agents.items() if agent.hides_secrets}
         self._runs_in: dict[tuple[str, str], set[str]] = {}
         self._runs_files: dict[str, set[tuple[str, str]]] = {}
@@ -242,6 +246,8 @@ class _Tools:
             for grant in agent.grants:
                 if grant.asks_unless_reading:
                     self._asking.add((name, grant.toolset))
+                if grant.may_lack:
+                    self._offered.add((name, grant.tool))
                 self._runs_in.setdefault((grant.toolset, grant.tool), set()).add(grant.runs_in)
                 if grant.decision == "allowed" and Capability("fs.write") in grant.capabilities:
                     self._writers.add(name)
@@ -251,8 +257,10 @@ class _Tools:
         self.places = sorted(places - {""}) or [""]
         """The places in which agents run, each asked about alone: words read in one steer no run in another."""
 
-    def brings(self, levels: frozenset[int], runs_in: str, shape: Shape, decision: Decision) -> bool:
-        """Whether the words that a call may bring are of one of the levels."""
+    def brings(
+        self, levels: frozenset[int], runs_in: str, name: str, shape: Shape, decision: Decision
+    ) -> bool:
+        """Whether the words that a call of an agent may bring are of one of the levels."""
         if decision == "blocked":
             return False
         if decision != "allowed" and _plain(shape.toolset) in self._looked_at:
@@ -260,6 +268,8 @@ class _Tools:
         is_part = shape.toolset in self._servers and {each.name for each in shape.declared} == {UNTRUSTED}
         if self._is_guess(shape) or (is_part and _plain(shape.toolset) not in map(_plain, self._known)):
             own = _GUESSED
+        elif (name, shape.tool) in self._offered:
+            own = _OFFERED
         elif is_part or decision != "allowed" or _plain(shape.toolset) in self._events:
             own = _ASKED
         else:
