@@ -50,6 +50,13 @@ _PAGES = _ONLY_SEARCH | {
 }  # fmt: skip
 """Those of them that bring the pages that an agent chooses to read, not what somebody sends."""
 
+_READING = [[word] for word in ("describe", "find", "get", "list", "read", "search", "show", "view")]
+"""The first words of tools that change nothing."""
+_FETCHING = frozenset(
+    {"browse", "contents", "crawl", "crawling", "extract", "fetch", "map", "open", "read", "scrape"}
+)
+"""Words of tools that fetch pages."""
+
 WRITABLE_HOSTS = frozenset(
     {
         "amazonaws.com", "api.telegram.org", "bitbucket.org", "cloudfunctions.net", "core.windows.net", "crates.io",
@@ -244,18 +251,22 @@ class _Tools:
         self._runs_files: dict[str, set[tuple[str, str]]] = {}
         for name, agent in agents.items():
             for grant in agent.grants:
-                if grant.asks_unless_reading:
-                    self._asking.add((name, grant.toolset))
-                if grant.may_lack:
-                    self._offered.add((name, grant.tool))
-                self._runs_in.setdefault((grant.toolset, grant.tool), set()).add(grant.runs_in)
-                if grant.decision == "allowed" and Capability("fs.write") in grant.capabilities:
-                    self._writers.add(name)
-                if agent.started_by and grant.decision == "allowed" and _runs_files(grant):
-                    self._runs_files.setdefault(name, set()).add((grant.toolset, grant.tool))
+                self._add(name, grant, is_started=bool(agent.started_by))
         places = {runs_in for each in self._runs_in.values() for runs_in in each}
         self.places = sorted(places - {""}) or [""]
         """The places in which agents run, each asked about alone: words read in one steer no run in another."""
+
+    def _add(self, name: str, grant: Grant, *, is_started: bool) -> None:
+        """Adds a tool of an agent, which strangers may start."""
+        if grant.asks_unless_reading:
+            self._asking.add((name, grant.toolset))
+        if grant.may_lack:
+            self._offered.add((name, grant.tool))
+        self._runs_in.setdefault((grant.toolset, grant.tool), set()).add(grant.runs_in)
+        if grant.decision == "allowed" and Capability("fs.write") in grant.capabilities:
+            self._writers.add(name)
+        if is_started and grant.decision == "allowed" and _runs_files(grant):
+            self._runs_files.setdefault(name, set()).add((grant.toolset, grant.tool))
 
     def brings(
         self, levels: frozenset[int], runs_in: str, name: str, shape: Shape, decision: Decision
@@ -274,7 +285,11 @@ class _Tools:
             own = _ASKED
         else:
             own = _STARTS if shape.toolset.startswith(EVENT) else _SENT
-            is_page = _connects(shape) or shape.toolset in self._browsers or shape.tool.startswith(_SEARCHES)
+            is_page = (
+                shape.tool.startswith(_SEARCHES)
+                or shape.toolset in self._browsers
+                or (_connects(shape) and shape.toolset not in self._known)
+            )
             own = _FETCHED if is_page else own
         return own in levels and self._is_in(runs_in, shape)
 
@@ -316,7 +331,8 @@ class _Tools:
             return WayOut.OWN_CODE if runs_files and name in self._writers else None
         if shape.toolset in self._servers or row.name == SERVER:
             is_way = row.name == SERVER or Capability("net").covers_name(row.name)
-            return WayOut.OPEN_SERVER if is_way and shape.toolset in self._senders else None
+            is_sender = shape.toolset in self._senders and not self._only_asks(shape)
+            return WayOut.OPEN_SERVER if is_way and is_sender else None
         if not Capability("net").covers_name(row.name):
             return None
         if any(each.name.startswith("x.github.") for each in shape.declared):
@@ -324,6 +340,15 @@ class _Tools:
         if row.scope is None:
             return None if self._is_guess(shape) else WayOut.ANY_HOST
         return WayOut.PUBLIC_HOST if is_writable(row.scope) else None
+
+    def _only_asks(self, shape: Shape) -> bool:
+        """Whether the names of a known server's tools say that they read there, or search, at the server's own host."""
+        is_of_pages = shape.toolset in self._browsers
+        return all(
+            _says_search(name) if is_of_pages else _says_reading(name)
+            for tool in (shape.tool, *shape.other_tools)
+            for name in [_own_name(_plain(shape.toolset), tool)]
+        )
 
     def _is_guess(self, shape: Shape) -> bool:
         """Whether a call is one of an unknown server or tool."""
@@ -367,6 +392,23 @@ def _connects(shape: Shape) -> bool:
     names = {each.name for each in shape.declared}
     is_of_github = any(name.startswith("x.github.") for name in names)
     return not is_of_github and any(Capability("net").covers_name(name) for name in names)
+
+
+def _own_name(toolset: str, tool: str) -> str:
+    """The name that a server gives its tool, in small letters; empty for all of its tools together."""
+    if tool.startswith("mcp__"):
+        return tool.removeprefix("mcp__").partition("__")[2].lower()
+    return tool.removeprefix(toolset).lstrip("._/").lower()
+
+
+def _says_reading(name: str) -> bool:
+    return _WORD.findall(name)[:1] in _READING
+
+
+def _says_search(name: str) -> bool:
+    """Whether a tool only hands words to a search: one that takes an address lets its host know what stands there."""
+    words = {*_WORD.findall(name)}
+    return "search" in words and words.isdisjoint(_FETCHING)
 
 
 def _words(name: str, toolset: Toolset) -> frozenset[str]:
