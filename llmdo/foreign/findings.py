@@ -306,6 +306,7 @@ def foreign_private_data_way_out(project: Foreign) -> Iterator[Diagnostic]:
 _GUESSED: Mapping[str, str] = {
     "words": "can send private data on the word of a tool of which nothing is known",
     "search": "can send private data on the word of a page that it finds, if its model brings the search",
+    "server": "can send private data on a stranger's word, if a server that no file declares is what its name says",
     "data": "can send what a server reads of which nothing is known, on a stranger's word",
     "sends": "can send private data on a stranger's word, where its server says that the tool only reads",
 }
@@ -319,7 +320,8 @@ def foreign_perhaps_way_out(project: Foreign) -> Iterator[Diagnostic]:
     people outside can write, such as tickets, mails or pages, then this is LDO552. Else nothing is wrong. Look what the
     server returns; if that is not yours alone, take the server or the way out away. Codex and docker-agent ask a person
     about a server's tools, but for those of which the server says that they only read, as one that fetches pages may.
-    opencode has its search with some models alone: it counts as there where a file names one of these.
+    opencode has its search with some models alone: it counts as there where a file names one of these. A server that no
+    file declares may be another than its name says.
 
     Fails, in an agent of Claude Code:
 

@@ -51,7 +51,8 @@ _PAGES = _ONLY_SEARCH | {
 """Those of them that bring the pages that an agent chooses to read, not what somebody sends."""
 
 _READING = [[word] for word in ("describe", "find", "get", "list", "read", "search", "show", "view")]
-"""The first words of tools that change nothing."""
+"""The first words of tools that change nothing, perhaps after that of their server."""
+_SERVER_FIRST = [[word] for word in OPEN_SERVERS - _PAGES]
 _FETCHING = frozenset(
     {"browse", "contents", "crawl", "crawling", "extract", "fetch", "map", "open", "read", "scrape"}
 )
@@ -92,7 +93,7 @@ _STARTS, _SENT, _FETCHED, _ASKED, _OFFERED, _GUESSED = range(6)
 by a tool that comes with some models, or by unknown tools."""
 
 
-Guess = Literal["words", "search", "data", "sends"]
+Guess = Literal["words", "search", "server", "data", "sends"]
 
 
 class WayOut(IntEnum):
@@ -116,7 +117,7 @@ class Flow(NamedTuple):
     row: FlowRow
     way: WayOut
     guess: Guess | None
-    """What is not known: that the source is there or brings a stranger's words, that data is private, that it sends."""
+    """What is not known: of the source, whether it is there and brings strangers' words, of the data, or of the end."""
     sources: tuple[Entrance, ...]
     """The tools that bring a stranger's words."""
     ends: tuple[UnaskedEnd, ...]
@@ -135,6 +136,8 @@ class _Question(NamedTuple):
     """Whether a checkout counts as private data."""
     may_read: bool = False
     """Whether what a server of which nothing is known returns counts as private data."""
+    is_by_name: bool = False
+    """Whether a server that no file declares counts as the way out that its name says."""
     may_send: bool = False
     """Whether a server that says itself which of its tools ask a person counts as a way out."""
 
@@ -145,6 +148,8 @@ class _Question(NamedTuple):
             return "sends"
         if self.may_read:
             return "data"
+        if self.is_by_name:
+            return "server"
         return "words" if _GUESSED in self.levels else "search" if _OFFERED in self.levels else None
 
 
@@ -156,6 +161,7 @@ _QUESTIONS = (
     _Question(frozenset({_FETCHED}), with_checkout=True),
     _Question(_UNASKED | {_ASKED}),
     _Question(_UNASKED | {_ASKED, _OFFERED}),
+    _Question(_UNASKED | {_ASKED}, is_by_name=True),
     _Question(_UNASKED | {_ASKED, _OFFERED, _GUESSED}),
     _Question(_UNASKED, may_read=True),
     _Question(_UNASKED, may_send=True),
@@ -178,7 +184,10 @@ def gravest_flows(project: Foreign) -> dict[str, Flow]:
                     private=tuple(map(Capability, (*LEGS["private data"], DATA))),
                     keeps=partial(tools.keeps, with_checkout=question.with_checkout),
                     ends=partial(
-                        tools.rank, runs_in, may_send=question.may_send, is_guess=question.guess is not None
+                        tools.rank,
+                        runs_in,
+                        may_send=question.may_send,
+                        is_guess=question.guess not in (None, "search"),
                     ),
                     may_read=tools.may_read if question.may_read else None,
                 ),
@@ -402,7 +411,8 @@ def _own_name(toolset: str, tool: str) -> str:
 
 
 def _says_reading(name: str) -> bool:
-    return _WORD.findall(name)[:1] in _READING
+    words = _WORD.findall(name)
+    return words[:1] in _READING or (words[:1] in _SERVER_FIRST and words[1:2] in _READING)
 
 
 def _says_search(name: str) -> bool:
