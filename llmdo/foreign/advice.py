@@ -207,7 +207,9 @@ def _edits(project: Foreign, flow: Flow) -> Iterator[FlowEdit]:
     given = _grant(project, source)
     is_plain = given is not None and not given.narrower and not given.is_default
     legs = [source, way] if len(flow.sources) == 1 and len(flow.ends) > 1 and is_plain else [way, source]
-    if flow.way in (WayOut.PUBLIC_HOST, WayOut.OPEN_SERVER):  # to write there is mostly what it is for
+    if flow.guess == "server":
+        legs = [way, source]  # the server may bring words as well
+    elif flow.way in (WayOut.PUBLIC_HOST, WayOut.OPEN_SERVER):  # to write there is mostly what it is for
         is_apart = private[1:3] != way[1:3] and "(" in private.tool
         legs = [private, source, way] if is_apart else [source, way]
     reader = named(project.team.agents).get(source.path[-2].name) if len(source.path) > 1 else None
