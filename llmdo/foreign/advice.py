@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from llmdo.base.diagnostic import Related, excerpt, place
 from llmdo.foreign.building import named, named_events
 from llmdo.foreign.flows import EVENT, SERVER, WayOut
-from llmdo.foreign.instead import ASKED, NO_COMMANDS, instead_of
+from llmdo.foreign.instead import ASKED, MANY, NO_COMMANDS, instead_of
 from llmdo.policy.authority import Capability
 from llmdo.policy.vocabulary import UNTRUSTED
 from llmdo.reach.flows import leg_text
@@ -34,8 +34,6 @@ _HEADER = "tools"
 
 
 _CALLS = "agent"
-MANY = 3  # further tools that a hint names
-
 Spot = tuple[str, str, str]
 """A worker, its toolset and its tool."""
 
@@ -234,7 +232,7 @@ def _taken(project: Foreign, leg: _Leg, every: frozenset[Spot]) -> frozenset[Spo
         return frozenset()
     own = (leg.path[-2].name, leg.path[-1].name, leg.tool)
     given = _grant(project, leg)
-    rule = given.rule_at.location if given and given.rule_at else None
+    rule = given.rule_at.location if given and given.rule_at and not given.is_free_anyway else None
     path = given.at.location.path if given else ""
     if given and rule is None and (path.endswith((".json", ".jsonc")) or given.at.location.span is None):
         agent = named(project.team.agents).get(own[0])
@@ -326,6 +324,7 @@ def _edit(project: Foreign, leg: _Leg) -> str | None:
     given, at = _grant(project, leg), _place(project, leg)
     if given is None or at is None:
         return None
+    at = given.at if given.is_free_anyway and at == given.rule_at else at
     agent = named(project.team.agents).get(leg.path[-2].name)
     name, key = f"`{excerpt(given.tool)}`", _key(at)
     whole = [each for each in agent.grants if each.tool == given.tool] if agent else []

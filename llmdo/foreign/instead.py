@@ -11,7 +11,9 @@ if TYPE_CHECKING:
     from llmdo.foreign.team import Grant
     from llmdo.syntax.document import Place
 
+MANY = 3  # further tools or rules that a hint names
 NO_COMMANDS = "it then runs no commands"
+REFUSED = "it is then refused"
 _REFUSED = "whatever it does not name is then refused"
 ASKED = "a person is then asked each time"
 _CONFINED = "its commands then reach no host, and change only the project"
@@ -62,6 +64,11 @@ def instead_of(form: str, given: Grant, at: Place) -> Instead | None:
         return _of_codex(given, at)
     if given.rule_at and key in _UNASKED_LISTS:
         return Instead(f"take `{excerpt(_marked(at) or given.tool)}` out of `{key}`", ASKED)
+    if given.rule_at == at and given.unasked_by:
+        names = [f"`{excerpt(each)}`" for each in given.unasked_by[:MANY]]
+        more = f" and {len(given.unasked_by) - MANY} more" if len(given.unasked_by) > MANY else ""
+        lists = ".".join(step for step in at.route if isinstance(step, str))
+        return Instead(f"take {', '.join(names)}{more} out of `{lists}`", given.loss)
     tool = given.tool.partition("(")[0]
     if given.refusal and tool not in _marked(at) and not _FLAG.fullmatch(_marked(at)):
         return Instead(f"write {given.refusal}", "")

@@ -12,6 +12,8 @@ from llmdo.base.values import dataclass, field, replace
 from llmdo.features.claude.hooks import ASKED
 from llmdo.features.claude.rules import RULES, flaw
 from llmdo.features.claude.table import FILING, READ_ONLY
+from llmdo.foreign.instead import ASKED as ASKED_ABOUT
+from llmdo.foreign.instead import REFUSED
 from llmdo.foreign.permissions import PermissionRule, PermissionRuling, written
 from llmdo.syntax.document import Place
 
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
     from llmdo.features.claude.hooks import ClaudeHook
     from llmdo.foreign.lines import Line
     from llmdo.foreign.team import Grant
+    from llmdo.policy.authority import Capability
     from llmdo.policy.vocabulary import Decision
     from llmdo.syntax.document import Document
 
@@ -32,6 +35,7 @@ KEYS = frozenset(
 )  # fmt: skip
 """The keys of `permissions`."""
 
+_LISTS = "permissions"
 SHELLS = frozenset({"Bash", "Monitor", "PowerShell"})
 MODES = frozenset({"acceptEdits", "auto", "bypassPermissions", "default", "dontAsk", "manual", "plan"})
 """The permission modes; `manual` is the interface's name of `default`."""
@@ -87,6 +91,8 @@ class _Verdict:
     ruling: PermissionRuling
     origin: str = ""
     at: Place | None = None
+    alike: tuple[PermissionRule, ...] = ()
+    """The rules that give the same as that of the ruling, which is one of them."""
 
 
 PROTECTING: Mapping[str, tuple[str, ...]] = {"CLAUDE_CODE_SUBPROCESS_ENV_SCRUB": ("1", "true")}
@@ -171,12 +177,24 @@ class ClaudeSettings:
         for verdict in self._verdicts(line, mode, approved):
             ruling = verdict.ruling
             origin = ruling.rule.origin if ruling.rule else verdict.origin or mode.origin
-            yield ruling.grant(line, at, origin, otherwise_at=verdict.at or mode.at)
+            grant = ruling.grant(line, at, origin, otherwise_at=verdict.at or mode.at)
+            if ruling.rule is None or ruling.decision != "allowed":
+                yield grant
+            elif mode.never_asks:
+                yield replace(grant, is_free_anyway=True)
+            else:
+                # A command or a skill allows it while it runs, whatever the settings say.
+                is_in_settings = all(rule.at.route[:1] == (_LISTS,) for rule in verdict.alike)
+                yield replace(
+                    grant,
+                    unasked_by=tuple(rule.text for rule in verdict.alike) if is_in_settings else (),
+                    loss=REFUSED if mode.name == "dontAsk" else ASKED_ABOUT,
+                )
 
     def _verdicts(self, line: Line, mode: Mode, approved: Sequence[PermissionRule]) -> Iterator[_Verdict]:
         rules = [rule for rule in RULES.about((*self.rules, *approved), line.tool) if flaw(rule) is None]
         rule = RULES.decided_whole(rules, line.tool)
-        verdict = self._of_all(line, rule, mode)
+        verdict = self._of_all(line, rules, rule, mode)
         yield verdict
         decided = rule.decision if rule else None
         if verdict.ruling.decision == "allowed" or decided == "blocked":
@@ -194,15 +212,18 @@ class ClaudeSettings:
                 yield _Verdict(PermissionRuling(FILING.raised, "allowed"))
         if mode.name == "plan" and writes(line):
             return
-        parts: set[object] = set()
+        parts: dict[tuple[Capability, ...], list[PermissionRuling]] = {}
         for ruling in RULES.parts(rules, line.tool, replace(verdict.ruling, rule=rule)):
-            part = tuple(dict.fromkeys(ruling.capabilities))
-            if ruling.decision == "allowed" and part not in parts:
-                parts.add(part)
-                yield _Verdict(replace(ruling, capabilities=part))
+            if ruling.decision == "allowed":
+                parts.setdefault(tuple(dict.fromkeys(ruling.capabilities)), []).append(ruling)
+        for part, rulings in parts.items():
+            alike = tuple(each.rule for each in rulings if each.rule)
+            yield _Verdict(replace(rulings[0], capabilities=part), alike=alike)
 
-    def _of_all(self, line: Line, rule: PermissionRule | None, mode: Mode) -> _Verdict:
-        """The decision about the whole tool, of which `rule` is the strictest."""
+    def _of_all(
+        self, line: Line, rules: Sequence[PermissionRule], rule: PermissionRule | None, mode: Mode
+    ) -> _Verdict:
+        """The decision about the whole tool, about which are `rules`, and `rule` is the strictest."""
         decided = rule.decision if rule else None
         if decided == "blocked":
             return _Verdict(PermissionRuling(line.raised, "blocked", rule))
@@ -217,7 +238,10 @@ class ClaudeSettings:
         if mode.name == "plan" and line.tool in SHELLS and not self.asks_in_plan:
             by_mode = "allowed"
         if decided and mode.name != "bypassPermissions" and not (mode.name == "plan" and writes(line)):
-            return _Verdict(PermissionRuling(line.raised, "allowed", rule))
+            alike = tuple(
+                each for each in rules if each.decision == "allowed" and RULES.whole(each, line.tool)
+            )
+            return _Verdict(PermissionRuling(line.raised, "allowed", rule), alike=alike)
         return _Verdict(PermissionRuling(line.raised, by_mode))
 
 
