@@ -86,7 +86,8 @@ def foreign_skipped(project: Foreign) -> Iterator[Diagnostic]:
 
     llmdo follows no links, so that nothing outside the project is read, and heeds no pattern that takes long to match.
     The project's own tool may do either. Beside the formats that llmdo reads, a project may hold files of other tools:
-    `auto` names those that it knows, with what was seen. Read the file yourself where it is an agent.
+    `auto` names those that it knows, with what was seen. Read the file yourself where it is an agent. A file that its
+    tool looks for elsewhere is named as well: move it.
     """
     yield from _with_code(project, "LDO154")
 
