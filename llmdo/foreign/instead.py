@@ -41,6 +41,12 @@ _BY_KEY = {
     "sandbox_mode": ('sandbox_mode = "workspace-write"', _CONFINED),
 }
 """The settings of Codex, and an input of its action, that let commands out of its sandbox."""
+_OF_CLAUDE: dict[tuple[str, ...], str] = {
+    ("permissionMode",): "permissionMode: default",
+    ("permissions", "defaultMode"): '"defaultMode": "default"',
+    ("sandbox", "enabled"): '"autoAllowBashIfSandboxed": false',
+}
+"""The settings of Claude Code that let tools go unasked, by what to write there or beside them."""
 _FREE = frozenset({":danger-full-access", ":danger-no-sandbox", "danger-full-access"})
 _INPUTS = ("codex-args", "codex_args", "sandbox")
 """The inputs of its action that may switch its sandbox off."""
@@ -69,6 +75,10 @@ def instead_of(form: str, given: Grant, at: Place) -> Instead | None:
         more = f" and {len(given.unasked_by) - MANY} more" if len(given.unasked_by) > MANY else ""
         lists = ".".join(step for step in at.route if isinstance(step, str))
         return Instead(f"take {', '.join(names)}{more} out of `{lists}`", given.loss)
+    if form == "claude" and (
+        setting := next((each for each in _OF_CLAUDE if at.route[: len(each)] == each), ())
+    ):
+        return Instead(f"write `{_OF_CLAUDE[setting]}`", ASKED)
     tool = given.tool.partition("(")[0]
     if given.refusal and tool not in _marked(at) and not _FLAG.fullmatch(_marked(at)):
         return Instead(f"write {given.refusal}", "")
