@@ -53,6 +53,7 @@ _PAGES = _ONLY_SEARCH | {
 _READING = [[word] for word in ("describe", "find", "get", "list", "read", "search", "show", "view")]
 """The first words of tools that change nothing, perhaps after that of their server."""
 _SERVER_FIRST = [[word] for word in OPEN_SERVERS - _PAGES]
+_SEARCHING = frozenset({"context", "research", "researcher", "search"})
 _FETCHING = frozenset(
     {"browse", "contents", "crawl", "crawling", "extract", "fetch", "map", "open", "read", "scrape"}
 )
@@ -161,6 +162,7 @@ _QUESTIONS = (
     _Question(frozenset({_FETCHED}), with_checkout=True),
     _Question(_UNASKED | {_ASKED}),
     _Question(_UNASKED | {_ASKED, _OFFERED}),
+    _Question(_UNASKED, is_by_name=True),
     _Question(_UNASKED | {_ASKED}, is_by_name=True),
     _Question(_UNASKED | {_ASKED, _OFFERED, _GUESSED}),
     _Question(_UNASKED, may_read=True),
@@ -210,7 +212,7 @@ def gravest_flows(project: Foreign) -> dict[str, Flow]:
                 ]
                 sources = tuple(dict.fromkeys(source for other in alike for source in other.sources))
                 ends = tuple(dict.fromkeys(end for other in alike for end in other.ends))
-                is_asked = guess is None and _ASKED in question.levels
+                is_asked = guess in (None, "server") and _ASKED in question.levels
                 gravest[entry.name] = Flow(
                     flow.row, WayOut(flow.rank), guess, sources, ends, of_pages, is_asked
                 )
@@ -418,7 +420,7 @@ def _says_reading(name: str) -> bool:
 def _says_search(name: str) -> bool:
     """Whether a tool only hands words to a search: one that takes an address lets its host know what stands there."""
     words = {*_WORD.findall(name)}
-    return "search" in words and words.isdisjoint(_FETCHING)
+    return words.isdisjoint(_FETCHING) and not words.isdisjoint(_SEARCHING)
 
 
 def _words(name: str, toolset: Toolset) -> frozenset[str]:
