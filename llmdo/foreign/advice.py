@@ -247,7 +247,7 @@ def _taken(project: Foreign, leg: _Leg, every: frozenset[Spot]) -> frozenset[Spo
         for each in every
         if each == own
         or (each[0] == own[0] and given and _is_like(each[2], given.tool))
-        or (rule and (other := _place_of(project, each)) and other.location == rule)
+        or (rule and (other := _place_of(project, each, leg.capability)) and other.location == rule)
     )
 
 
@@ -277,8 +277,8 @@ def _is_like(tool: str, given: str) -> bool:
     return tool == given or tool.startswith((f"{given}(", f"{given}/"))
 
 
-def _place_of(project: Foreign, spot: Spot) -> Place | None:
-    return _place(project, _leg_of(spot))
+def _place_of(project: Foreign, spot: Spot, capability: str = "") -> Place | None:
+    return _place(project, _leg_of(spot)._replace(capability=capability))
 
 
 def _item(at: Place) -> str | None:

@@ -73,6 +73,8 @@ def instead_of(form: str, given: Grant, at: Place) -> Instead | None:
     if given.rule_at == at and given.unasked_by:
         names = [f"`{excerpt(each)}`" for each in given.unasked_by[:MANY]]
         more = f" and {len(given.unasked_by) - MANY} more" if len(given.unasked_by) > MANY else ""
+        if form == "opencode":
+            return Instead(f'write `"ask"` for {", ".join(names)}{more}', given.loss)
         lists = ".".join(step for step in at.route if isinstance(step, str))
         return Instead(f"take {', '.join(names)}{more} out of `{lists}`", given.loss)
     if form == "claude" and (

@@ -9,7 +9,8 @@ from llmdo.base.parts import table
 from llmdo.base.values import replace
 from llmdo.features.opencode.table import SEARCH, SEARCHING_MODELS, TABLE
 from llmdo.foreign import reading, servers
-from llmdo.foreign.permissions import LAST, WORDS, PermissionRule, RuleTable
+from llmdo.foreign.instead import ASKED
+from llmdo.foreign.permissions import LAST, WORDS, PermissionRule, PermissionRuling, RuleTable
 from llmdo.policy.authority import STRICTNESS
 from llmdo.syntax.document import Place
 
@@ -150,6 +151,17 @@ def _grants(
     """The decisions about one tool: about all of it, and about milder parts."""
     if not line.capabilities or line.tool == TASK:
         return
-    for ruling in RULES.rulings(rules, line.tool, line.raised, line.decision):
+    rulings = [*RULES.rulings(rules, line.tool, line.raised, line.decision)]
+    for ruling in rulings:
         origin = "permission" if ruling.rule else "opencode, where no rule says anything"
-        yield ruling.grant(line, at, origin, toolset=toolset)
+        alike = [each.rule for each in rulings[1:] if each.rule and _is_alike(each, ruling)]
+        yield replace(
+            ruling.grant(line, at, origin, toolset=toolset),
+            unasked_by=tuple(rule.pattern or "" for rule in alike) if ruling is not rulings[0] else (),
+            loss=ASKED if alike else "",
+        )
+
+
+def _is_alike(ruling: PermissionRuling, other: PermissionRuling) -> bool:
+    """Whether two parts of a tool are allowed that raise the same."""
+    return ruling.capabilities == other.capabilities and ruling.decision == other.decision == "allowed"
