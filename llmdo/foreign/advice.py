@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from llmdo.base.diagnostic import Related, excerpt, place
 from llmdo.foreign.building import named, named_events
 from llmdo.foreign.flows import EVENT, SERVER, WayOut
-from llmdo.foreign.instead import ASKED, NO_COMMANDS, instead_of
+from llmdo.foreign.instead import ASKED, MANY, NO_COMMANDS, instead_of
 from llmdo.policy.authority import Capability
 from llmdo.policy.vocabulary import UNTRUSTED
 from llmdo.reach.flows import leg_text
@@ -34,8 +34,6 @@ _HEADER = "tools"
 
 
 _CALLS = "agent"
-MANY = 3  # further tools that a hint names
-
 Spot = tuple[str, str, str]
 """A worker, its toolset and its tool."""
 
@@ -207,7 +205,9 @@ def _edits(project: Foreign, flow: Flow) -> Iterator[FlowEdit]:
     given = _grant(project, source)
     is_plain = given is not None and not given.narrower and not given.is_default
     legs = [source, way] if len(flow.sources) == 1 and len(flow.ends) > 1 and is_plain else [way, source]
-    if flow.way in (WayOut.PUBLIC_HOST, WayOut.OPEN_SERVER):  # to write there is mostly what it is for
+    if flow.guess == "server":
+        legs = [way, source]  # the server may bring words as well
+    elif flow.way in (WayOut.PUBLIC_HOST, WayOut.OPEN_SERVER):  # to write there is mostly what it is for
         is_apart = private[1:3] != way[1:3] and "(" in private.tool
         legs = [private, source, way] if is_apart else [source, way]
     reader = named(project.team.agents).get(source.path[-2].name) if len(source.path) > 1 else None
@@ -232,7 +232,7 @@ def _taken(project: Foreign, leg: _Leg, every: frozenset[Spot]) -> frozenset[Spo
         return frozenset()
     own = (leg.path[-2].name, leg.path[-1].name, leg.tool)
     given = _grant(project, leg)
-    rule = given.rule_at.location if given and given.rule_at else None
+    rule = given.rule_at.location if given and given.rule_at and not given.is_free_anyway else None
     path = given.at.location.path if given else ""
     if given and rule is None and (path.endswith((".json", ".jsonc")) or given.at.location.span is None):
         agent = named(project.team.agents).get(own[0])
@@ -247,7 +247,7 @@ def _taken(project: Foreign, leg: _Leg, every: frozenset[Spot]) -> frozenset[Spo
         for each in every
         if each == own
         or (each[0] == own[0] and given and _is_like(each[2], given.tool))
-        or (rule and (other := _place_of(project, each)) and other.location == rule)
+        or (rule and (other := _place_of(project, each, leg.capability)) and other.location == rule)
     )
 
 
@@ -277,8 +277,8 @@ def _is_like(tool: str, given: str) -> bool:
     return tool == given or tool.startswith((f"{given}(", f"{given}/"))
 
 
-def _place_of(project: Foreign, spot: Spot) -> Place | None:
-    return _place(project, _leg_of(spot))
+def _place_of(project: Foreign, spot: Spot, capability: str = "") -> Place | None:
+    return _place(project, _leg_of(spot)._replace(capability=capability))
 
 
 def _item(at: Place) -> str | None:
@@ -324,6 +324,7 @@ def _edit(project: Foreign, leg: _Leg) -> str | None:
     given, at = _grant(project, leg), _place(project, leg)
     if given is None or at is None:
         return None
+    at = given.at if given.is_free_anyway and at == given.rule_at else at
     agent = named(project.team.agents).get(leg.path[-2].name)
     name, key = f"`{excerpt(given.tool)}`", _key(at)
     whole = [each for each in agent.grants if each.tool == given.tool] if agent else []

@@ -297,7 +297,8 @@ def is_script(path: str) -> bool:
 def script_abilities(path: str, script: str) -> tuple[Capability, ...]:
     """The capabilities of a script of the project: it runs, and may connect to hosts."""
     hosts = {*programs.hosts(path, script)}
-    brought = (UNTRUSTED,) if None in hosts else ()  # what a named host says is that host's
+    # What a named host says is that host's.
+    brought = (UNTRUSTED,) if programs.brings_words(path, script) else ()
     return tuple(sorted({*RUNS, *brought, *_connecting(hosts)}, key=str))
 
 

@@ -86,7 +86,8 @@ def foreign_skipped(project: Foreign) -> Iterator[Diagnostic]:
 
     llmdo follows no links, so that nothing outside the project is read, and heeds no pattern that takes long to match.
     The project's own tool may do either. Beside the formats that llmdo reads, a project may hold files of other tools:
-    `auto` names those that it knows, with what was seen. Read the file yourself where it is an agent.
+    `auto` names those that it knows, with what was seen. Read the file yourself where it is an agent. A file that its
+    tool looks for elsewhere is named as well: move it.
     """
     yield from _with_code(project, "LDO154")
 
@@ -305,6 +306,8 @@ def foreign_private_data_way_out(project: Foreign) -> Iterator[Diagnostic]:
 
 _GUESSED: Mapping[str, str] = {
     "words": "can send private data on the word of a tool of which nothing is known",
+    "search": "can send private data on the word of a page that it finds, if its model brings the search",
+    "server": "can send private data on a stranger's word, if a server that no file declares is what its name says",
     "data": "can send what a server reads of which nothing is known, on a stranger's word",
     "sends": "can send private data on a stranger's word, where its server says that the tool only reads",
 }
@@ -318,6 +321,8 @@ def foreign_perhaps_way_out(project: Foreign) -> Iterator[Diagnostic]:
     people outside can write, such as tickets, mails or pages, then this is LDO552. Else nothing is wrong. Look what the
     server returns; if that is not yours alone, take the server or the way out away. Codex and docker-agent ask a person
     about a server's tools, but for those of which the server says that they only read, as one that fetches pages may.
+    opencode has its search with some models alone: it counts as there where a file names one of these. A server that no
+    file declares may be another than its name says.
 
     Fails, in an agent of Claude Code:
 

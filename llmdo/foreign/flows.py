@@ -50,6 +50,15 @@ _PAGES = _ONLY_SEARCH | {
 }  # fmt: skip
 """Those of them that bring the pages that an agent chooses to read, not what somebody sends."""
 
+_READING = [[word] for word in ("describe", "find", "get", "list", "read", "search", "show", "view")]
+"""The first words of tools that change nothing, perhaps after that of their server."""
+_SERVER_FIRST = [[word] for word in OPEN_SERVERS - _PAGES]
+_SEARCHING = frozenset({"context", "research", "researcher", "search"})
+_FETCHING = frozenset(
+    {"browse", "contents", "crawl", "crawling", "extract", "fetch", "map", "open", "read", "scrape"}
+)
+"""Words of tools that fetch pages."""
+
 WRITABLE_HOSTS = frozenset(
     {
         "amazonaws.com", "api.telegram.org", "bitbucket.org", "cloudfunctions.net", "core.windows.net", "crates.io",
@@ -80,12 +89,12 @@ UNKNOWN = re.compile(r"x\..+\.any")
 _SEARCHES = "web_search"
 """The beginning of a tool that finds pages, also where a client has copies of them."""
 
-_STARTS, _SENT, _FETCHED, _ASKED, _GUESSED = range(5)
-"""Words that start a run; others that anybody sends; pages that an agent chooses to read; words read after a question
-or by unknown tools."""
+_STARTS, _SENT, _FETCHED, _ASKED, _OFFERED, _GUESSED = range(6)
+"""Words that start a run; others that anybody sends; pages that an agent chooses to read; words read after a question,
+by a tool that comes with some models, or by unknown tools."""
 
 
-Guess = Literal["words", "data", "sends"]
+Guess = Literal["words", "search", "server", "data", "sends"]
 
 
 class WayOut(IntEnum):
@@ -109,7 +118,7 @@ class Flow(NamedTuple):
     row: FlowRow
     way: WayOut
     guess: Guess | None
-    """What is not known: that the source brings a stranger's words, that what it reads is private, or that it sends."""
+    """What is not known: of the source, whether it is there and brings strangers' words, of the data, or of the end."""
     sources: tuple[Entrance, ...]
     """The tools that bring a stranger's words."""
     ends: tuple[UnaskedEnd, ...]
@@ -128,6 +137,8 @@ class _Question(NamedTuple):
     """Whether a checkout counts as private data."""
     may_read: bool = False
     """Whether what a server of which nothing is known returns counts as private data."""
+    is_by_name: bool = False
+    """Whether a server that no file declares counts as the way out that its name says."""
     may_send: bool = False
     """Whether a server that says itself which of its tools ask a person counts as a way out."""
 
@@ -136,7 +147,11 @@ class _Question(NamedTuple):
         """The part of a flow that is not known."""
         if self.may_send:
             return "sends"
-        return "data" if self.may_read else "words" if _GUESSED in self.levels else None
+        if self.may_read:
+            return "data"
+        if self.is_by_name:
+            return "server"
+        return "words" if _GUESSED in self.levels else "search" if _OFFERED in self.levels else None
 
 
 _UNASKED = frozenset({_STARTS, _SENT, _FETCHED})
@@ -146,7 +161,10 @@ _QUESTIONS = (
     _Question(_UNASKED),
     _Question(frozenset({_FETCHED}), with_checkout=True),
     _Question(_UNASKED | {_ASKED}),
-    _Question(_UNASKED | {_ASKED, _GUESSED}),
+    _Question(_UNASKED | {_ASKED, _OFFERED}),
+    _Question(_UNASKED, is_by_name=True),
+    _Question(_UNASKED | {_ASKED}, is_by_name=True),
+    _Question(_UNASKED | {_ASKED, _OFFERED, _GUESSED}),
     _Question(_UNASKED, may_read=True),
     _Question(_UNASKED, may_send=True),
 )
@@ -168,7 +186,10 @@ def gravest_flows(project: Foreign) -> dict[str, Flow]:
                     private=tuple(map(Capability, (*LEGS["private data"], DATA))),
                     keeps=partial(tools.keeps, with_checkout=question.with_checkout),
                     ends=partial(
-                        tools.rank, runs_in, may_send=question.may_send, is_guess=question.guess is not None
+                        tools.rank,
+                        runs_in,
+                        may_send=question.may_send,
+                        is_guess=question.guess not in (None, "search"),
                     ),
                     may_read=tools.may_read if question.may_read else None,
                 ),
@@ -191,7 +212,7 @@ def gravest_flows(project: Foreign) -> dict[str, Flow]:
                 ]
                 sources = tuple(dict.fromkeys(source for other in alike for source in other.sources))
                 ends = tuple(dict.fromkeys(end for other in alike for end in other.ends))
-                is_asked = guess is None and _ASKED in question.levels
+                is_asked = guess in (None, "server") and _ASKED in question.levels
                 gravest[entry.name] = Flow(
                     flow.row, WayOut(flow.rank), guess, sources, ends, of_pages, is_asked
                 )
@@ -235,24 +256,33 @@ class _Tools:
         """Whether an agent works in a checkout that may be that of a private repository."""
         self._writers: set[str] = set()
         self._asking: set[tuple[str, str]] = set()
+        self._offered: set[tuple[str, str]] = set()
         self._hiding = {name for name, agent in agents.items() if agent.hides_secrets}
         self._runs_in: dict[tuple[str, str], set[str]] = {}
         self._runs_files: dict[str, set[tuple[str, str]]] = {}
         for name, agent in agents.items():
             for grant in agent.grants:
-                if grant.asks_unless_reading:
-                    self._asking.add((name, grant.toolset))
-                self._runs_in.setdefault((grant.toolset, grant.tool), set()).add(grant.runs_in)
-                if grant.decision == "allowed" and Capability("fs.write") in grant.capabilities:
-                    self._writers.add(name)
-                if agent.started_by and grant.decision == "allowed" and _runs_files(grant):
-                    self._runs_files.setdefault(name, set()).add((grant.toolset, grant.tool))
+                self._add(name, grant, is_started=bool(agent.started_by))
         places = {runs_in for each in self._runs_in.values() for runs_in in each}
         self.places = sorted(places - {""}) or [""]
         """The places in which agents run, each asked about alone: words read in one steer no run in another."""
 
-    def brings(self, levels: frozenset[int], runs_in: str, shape: Shape, decision: Decision) -> bool:
-        """Whether the words that a call may bring are of one of the levels."""
+    def _add(self, name: str, grant: Grant, *, is_started: bool) -> None:
+        """Adds a tool of an agent, which strangers may start."""
+        if grant.asks_unless_reading:
+            self._asking.add((name, grant.toolset))
+        if grant.may_lack:
+            self._offered.add((name, grant.tool))
+        self._runs_in.setdefault((grant.toolset, grant.tool), set()).add(grant.runs_in)
+        if grant.decision == "allowed" and Capability("fs.write") in grant.capabilities:
+            self._writers.add(name)
+        if is_started and grant.decision == "allowed" and _runs_files(grant):
+            self._runs_files.setdefault(name, set()).add((grant.toolset, grant.tool))
+
+    def brings(
+        self, levels: frozenset[int], runs_in: str, name: str, shape: Shape, decision: Decision
+    ) -> bool:
+        """Whether the words that a call of an agent may bring are of one of the levels."""
         if decision == "blocked":
             return False
         if decision != "allowed" and _plain(shape.toolset) in self._looked_at:
@@ -260,11 +290,17 @@ class _Tools:
         is_part = shape.toolset in self._servers and {each.name for each in shape.declared} == {UNTRUSTED}
         if self._is_guess(shape) or (is_part and _plain(shape.toolset) not in map(_plain, self._known)):
             own = _GUESSED
+        elif (name, shape.tool) in self._offered:
+            own = _OFFERED
         elif is_part or decision != "allowed" or _plain(shape.toolset) in self._events:
             own = _ASKED
         else:
             own = _STARTS if shape.toolset.startswith(EVENT) else _SENT
-            is_page = _connects(shape) or shape.toolset in self._browsers or shape.tool.startswith(_SEARCHES)
+            is_page = (
+                shape.tool.startswith(_SEARCHES)
+                or shape.toolset in self._browsers
+                or (_connects(shape) and shape.toolset not in self._known)
+            )
             own = _FETCHED if is_page else own
         return own in levels and self._is_in(runs_in, shape)
 
@@ -306,7 +342,8 @@ class _Tools:
             return WayOut.OWN_CODE if runs_files and name in self._writers else None
         if shape.toolset in self._servers or row.name == SERVER:
             is_way = row.name == SERVER or Capability("net").covers_name(row.name)
-            return WayOut.OPEN_SERVER if is_way and shape.toolset in self._senders else None
+            is_sender = shape.toolset in self._senders and not self._only_asks(shape)
+            return WayOut.OPEN_SERVER if is_way and is_sender else None
         if not Capability("net").covers_name(row.name):
             return None
         if any(each.name.startswith("x.github.") for each in shape.declared):
@@ -314,6 +351,15 @@ class _Tools:
         if row.scope is None:
             return None if self._is_guess(shape) else WayOut.ANY_HOST
         return WayOut.PUBLIC_HOST if is_writable(row.scope) else None
+
+    def _only_asks(self, shape: Shape) -> bool:
+        """Whether the names of a known server's tools say that they read there, or search, at the server's own host."""
+        is_of_pages = shape.toolset in self._browsers
+        return all(
+            _says_search(name) if is_of_pages else _says_reading(name)
+            for tool in (shape.tool, *shape.other_tools)
+            for name in [_own_name(_plain(shape.toolset), tool)]
+        )
 
     def _is_guess(self, shape: Shape) -> bool:
         """Whether a call is one of an unknown server or tool."""
@@ -357,6 +403,24 @@ def _connects(shape: Shape) -> bool:
     names = {each.name for each in shape.declared}
     is_of_github = any(name.startswith("x.github.") for name in names)
     return not is_of_github and any(Capability("net").covers_name(name) for name in names)
+
+
+def _own_name(toolset: str, tool: str) -> str:
+    """The name that a server gives its tool, in small letters; empty for all of its tools together."""
+    if tool.startswith("mcp__"):
+        return tool.removeprefix("mcp__").partition("__")[2].lower()
+    return tool.removeprefix(toolset).lstrip("._/").lower()
+
+
+def _says_reading(name: str) -> bool:
+    words = _WORD.findall(name)
+    return words[:1] in _READING or (words[:1] in _SERVER_FIRST and words[1:2] in _READING)
+
+
+def _says_search(name: str) -> bool:
+    """Whether a tool only hands words to a search: one that takes an address lets its host know what stands there."""
+    words = {*_WORD.findall(name)}
+    return words.isdisjoint(_FETCHING) and not words.isdisjoint(_SEARCHING)
 
 
 def _words(name: str, toolset: Toolset) -> frozenset[str]:

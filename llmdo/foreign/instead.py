@@ -11,7 +11,9 @@ if TYPE_CHECKING:
     from llmdo.foreign.team import Grant
     from llmdo.syntax.document import Place
 
+MANY = 3  # further tools or rules that a hint names
 NO_COMMANDS = "it then runs no commands"
+REFUSED = "it is then refused"
 _REFUSED = "whatever it does not name is then refused"
 ASKED = "a person is then asked each time"
 _CONFINED = "its commands then reach no host, and change only the project"
@@ -39,6 +41,12 @@ _BY_KEY = {
     "sandbox_mode": ('sandbox_mode = "workspace-write"', _CONFINED),
 }
 """The settings of Codex, and an input of its action, that let commands out of its sandbox."""
+_OF_CLAUDE: dict[tuple[str, ...], str] = {
+    ("permissionMode",): "permissionMode: default",
+    ("permissions", "defaultMode"): '"defaultMode": "default"',
+    ("sandbox", "enabled"): '"autoAllowBashIfSandboxed": false',
+}
+"""The settings of Claude Code that let tools go unasked, by what to write there or beside them."""
 _FREE = frozenset({":danger-full-access", ":danger-no-sandbox", "danger-full-access"})
 _INPUTS = ("codex-args", "codex_args", "sandbox")
 """The inputs of its action that may switch its sandbox off."""
@@ -62,6 +70,17 @@ def instead_of(form: str, given: Grant, at: Place) -> Instead | None:
         return _of_codex(given, at)
     if given.rule_at and key in _UNASKED_LISTS:
         return Instead(f"take `{excerpt(_marked(at) or given.tool)}` out of `{key}`", ASKED)
+    if given.rule_at == at and given.unasked_by:
+        names = [f"`{excerpt(each)}`" for each in given.unasked_by[:MANY]]
+        more = f" and {len(given.unasked_by) - MANY} more" if len(given.unasked_by) > MANY else ""
+        if form == "opencode":
+            return Instead(f'write `"ask"` for {", ".join(names)}{more}', given.loss)
+        lists = ".".join(step for step in at.route if isinstance(step, str))
+        return Instead(f"take {', '.join(names)}{more} out of `{lists}`", given.loss)
+    if form == "claude" and (
+        setting := next((each for each in _OF_CLAUDE if at.route[: len(each)] == each), ())
+    ):
+        return Instead(f"write `{_OF_CLAUDE[setting]}`", ASKED)
     tool = given.tool.partition("(")[0]
     if given.refusal and tool not in _marked(at) and not _FLAG.fullmatch(_marked(at)):
         return Instead(f"write {given.refusal}", "")

@@ -39,6 +39,10 @@ _OF_LANGUAGES = re.compile(
     """,
     re.MULTILINE | re.VERBOSE | re.IGNORECASE,
 )
+_SAYS_NOTHING = re.compile(
+    r"\bgit['\"`, ]+(?:fetch|pull)\b|\bgh['\"`, ]+(?:issue|pr)['\"`, ]+(?:comment|create|edit)\b"
+)
+"""Commands over the network that print nothing of what others wrote."""
 _ADDRESS = re.compile(r"https?://[^\s\"'`<>\\)\]]+")
 _QUOTED = re.compile(r"\"([^\"\n]{4,1000})\"|'([^'\n]{4,1000})'|`([^`]{4,4000})`")
 _GIVEN = re.compile(
@@ -61,6 +65,13 @@ def hosts(path: str, text: str) -> Iterator[str | None]:
         code = _COMMENT.sub("", text)
         named = {scripts.host_of(address) for address in _ADDRESS.findall(code)}
         yield from named if named and not _GIVEN.search(code) else [None]
+
+
+def brings_words(path: str, text: str) -> bool:
+    """Whether a program may print what somebody wrote at a host that its text does not name, or at GitHub."""
+    if path.endswith(OF_A_SHELL):
+        return scripts.brings_words(text)
+    return None in {*hosts(path, _SAYS_NOTHING.sub("", text))}
 
 
 def quoted(source: Source) -> Iterator[tuple[Span, str]]:

@@ -6,6 +6,7 @@ All as far as its text tells.
 from __future__ import annotations
 
 import re
+import shlex
 from bisect import bisect
 from itertools import pairwise
 from typing import TYPE_CHECKING
@@ -38,6 +39,15 @@ _CONNECTING = frozenset(
     {"ftp", "gh", "nc", "ncat", "netcat", "rsync", "scp", "sftp", "socat", "ssh", "telnet"}
 )
 """Programs that connect to a host which no address in their arguments names."""
+_BRINGING = _CONNECTING - {"gh", "rsync", "scp", "sftp", "ssh"}
+"""Those that may bring what anybody wrote; the others bring what is on a machine of one's own."""
+_OF_ONESELF = frozenset(
+    {
+        "--version", "auth", "close", "comment", "config", "create", "delete", "edit", "help", "lock", "merge", "ready",
+        "reopen", "review", "secret", "set", "unlock", "upload", "variable", "version",
+    }
+)  # fmt: skip
+"""Commands of `gh` that write, or are about whoever is logged in."""
 _OVER_THE_NETWORK = frozenset({"clone", "fetch", "ls-remote", "pull", "push"})
 """Commands of git."""
 _EVALUATING = frozenset({"iex", "invoke-expression"})
@@ -91,6 +101,24 @@ def hosts(script: str) -> Iterator[str | None]:
             yield from map(host_of, addresses or [""])
         elif program in _CONNECTING or (program == "git" and not _OVER_THE_NETWORK.isdisjoint(words[1:])):
             yield None
+
+
+def brings_words(script: str) -> bool:
+    """Whether commands fetch what somebody wrote at a host that the text does not name, or at GitHub.
+
+    git prints nothing of the kind, but for what it clones; nor does a copy from another machine, or a write to GitHub.
+    """
+    for words in commands(script):
+        program = _name(words[0])
+        if program in _DOWNLOADERS:
+            if None in hosts(shlex.join(words)):
+                return True
+        elif program == "gh":
+            if _OF_ONESELF.isdisjoint(words[1:3]):
+                return True
+        elif program in _BRINGING or (program == "git" and "clone" in words[1:]):
+            return True
+    return False
 
 
 def runs_downloads(script: str, depth: int = 0) -> bool:

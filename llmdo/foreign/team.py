@@ -93,6 +93,12 @@ class Grant:
     """A change by which it would bring or send less, as a hint; None if only removal of its line helps."""
     loss: str = ""
     """What is lost by that change; empty if it is what is lost without the tool."""
+    is_free_anyway: bool = False
+    """Whether it would be allowed without the rule at `rule_at` as well."""
+    unasked_by: tuple[str, ...] = ()
+    """The rules of a list that allow it, as they are written; `loss` then says what follows without them."""
+    may_lack: bool = False
+    """Whether its client has the tool with some models alone, and no file says that it runs with one of these."""
     refusal: str = ""
     """A line that takes away the tool and every part of it, whatever gives them; empty if the format has none."""
 

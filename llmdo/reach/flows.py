@@ -76,8 +76,8 @@ class Unasked:
     An approval before the words are read does not count: whoever gives it has not seen them.
     """
 
-    brings: Callable[[Shape, Decision], bool]
-    """Whether a call with this decision brings a stranger's words; asked about tools that may."""
+    brings: Callable[[str, Shape, Decision], bool]
+    """Whether a call of this worker with this decision brings a stranger's words; asked about tools that may."""
     private: tuple[Capability, ...]
     """Private data. One of these reaches the caller as well, unasked."""
     keeps: Callable[[str, Shape], bool]
@@ -433,7 +433,7 @@ class _OpenSpread(Spread):
     def _counts(self, name: str, call: _Call, label: Capability) -> bool:
         """Whether a call carries a label that the question asks for."""
         if label in self._labelling.of_strangers:
-            return self._question.brings(call.shape, call.decision)
+            return self._question.brings(name, call.shape, call.decision)
         return call.decision == "allowed" and self._question.keeps(name, call.shape)
 
     def _spread(self) -> None:

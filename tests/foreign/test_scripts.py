@@ -4,7 +4,26 @@ from __future__ import annotations
 
 import pytest
 
-from llmdo.foreign.scripts import hosts, runs_downloads
+from llmdo.foreign.scripts import brings_words, hosts, runs_downloads
+
+
+@pytest.mark.parametrize(
+    ("script", "expected"),
+    [
+        ("gh issue list", True),
+        ("gh api repos/a/b/issues", True),
+        ("gh pr status", True),
+        ('curl "$1"', True),
+        ("git clone $1", True),
+        ("curl https://own.example/a", False),
+        ("gh pr create --title x", False),
+        ("gh auth status", False),
+        ("git fetch origin && git push -u origin HEAD", False),
+        ("scp host:a a", False),
+    ],
+)
+def test_the_words_that_a_script_brings(script: str, expected: bool) -> None:
+    assert brings_words(script) is expected
 
 
 @pytest.mark.parametrize(

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from llmdo.base.diagnostic import did_you_mean
+from llmdo.base.diagnostic import did_you_mean, finding
 from llmdo.base.parts import table as table_in
+from llmdo.base.source import Location
 from llmdo.base.values import dataclass, replace
 from llmdo.features.claude import COMMANDS, NESTED_SETTINGS, SETTINGS
 from llmdo.features.claude.client import (
@@ -203,7 +204,17 @@ class _HomeReader:
             document = self.files.json("/".join([*names[:end], SERVERS]))
             servers |= mcp.servers_in(document, "mcpServers") if document else {}
         mcp.judge(self.files, servers)
+        self._judge_place(folder)
         return servers
+
+    def _judge_place(self, folder: str) -> None:
+        """Notes servers in the folder of settings, where Claude Code does not look for any."""
+        above = f"{folder}/" if folder else ""
+        path = f"{above}{OWN}{SERVERS}"
+        if self.files.tree.read(path) is not None:
+            message = f"`{path}` is not read: no server of it is started, unless a flag names the file"
+            hint = f"Claude Code looks for the servers of a project in `{above}{SERVERS}`"
+            self.files.problems.append(finding("LDO154", Location(path), message, hint=hint))
 
     def _judge(self, document: Document) -> None:
         for key in table_in(document.data, "permissions").keys() - KEYS:

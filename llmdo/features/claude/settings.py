@@ -11,7 +11,10 @@ from llmdo.base.parts import table, texts
 from llmdo.base.values import dataclass, field, replace
 from llmdo.features.claude.hooks import ASKED
 from llmdo.features.claude.rules import RULES, flaw
+from llmdo.features.claude.sandbox import reach_in_sandbox
 from llmdo.features.claude.table import FILING, READ_ONLY
+from llmdo.foreign.instead import ASKED as ASKED_ABOUT
+from llmdo.foreign.instead import REFUSED
 from llmdo.foreign.permissions import PermissionRule, PermissionRuling, written
 from llmdo.syntax.document import Place
 
@@ -21,6 +24,7 @@ if TYPE_CHECKING:
     from llmdo.features.claude.hooks import ClaudeHook
     from llmdo.foreign.lines import Line
     from llmdo.foreign.team import Grant
+    from llmdo.policy.authority import Capability
     from llmdo.policy.vocabulary import Decision
     from llmdo.syntax.document import Document
 
@@ -32,6 +36,8 @@ KEYS = frozenset(
 )  # fmt: skip
 """The keys of `permissions`."""
 
+_LISTS = "permissions"
+_BOXED = "its commands then stay in the sandbox, or a person is asked"
 SHELLS = frozenset({"Bash", "Monitor", "PowerShell"})
 MODES = frozenset({"acceptEdits", "auto", "bypassPermissions", "default", "dontAsk", "manual", "plan"})
 """The permission modes; `manual` is the interface's name of `default`."""
@@ -87,6 +93,8 @@ class _Verdict:
     ruling: PermissionRuling
     origin: str = ""
     at: Place | None = None
+    alike: tuple[PermissionRule, ...] = ()
+    """The rules that give the same as that of the ruling, which is one of them."""
 
 
 PROTECTING: Mapping[str, tuple[str, ...]] = {"CLAUDE_CODE_SUBPROCESS_ENV_SCRUB": ("1", "true")}
@@ -111,6 +119,8 @@ class ClaudeSettings:
     """Whether a person is asked about commands while a plan is made; else a classifier decides."""
     sandbox: Place | None = None
     """The setting that lets commands run without a question because a sandbox confines them."""
+    in_sandbox: tuple[Capability, ...] | None = None
+    """The capabilities of such commands; None if it is not known what confines them."""
     is_sandboxed: bool = False
     """Whether a sandbox confines commands, asked about or not."""
     refused_servers: frozenset[str] = frozenset()
@@ -171,16 +181,37 @@ class ClaudeSettings:
         for verdict in self._verdicts(line, mode, approved):
             ruling = verdict.ruling
             origin = ruling.rule.origin if ruling.rule else verdict.origin or mode.origin
-            yield ruling.grant(line, at, origin, otherwise_at=verdict.at or mode.at)
+            grant = ruling.grant(line, at, origin, otherwise_at=verdict.at or mode.at)
+            if ruling.rule is None or ruling.decision != "allowed":
+                yield grant
+            elif (loss := self._without_rules(line, mode)) is None:
+                yield replace(grant, is_free_anyway=True)
+            else:
+                # A command or a skill allows it while it runs, whatever the settings say.
+                is_in_settings = all(rule.at.route[:1] == (_LISTS,) for rule in verdict.alike)
+                yield replace(
+                    grant,
+                    unasked_by=tuple(rule.text for rule in verdict.alike) if is_in_settings else (),
+                    loss=loss,
+                )
+
+    def _without_rules(self, line: Line, mode: Mode) -> str | None:
+        """What follows for a tool without the rules that allow it; None if it is allowed all the same."""
+        is_boxed = self.sandbox is not None and line.tool in SHELLS and mode.name != "plan"
+        if mode.never_asks or (is_boxed and self.in_sandbox is None):
+            return None
+        return _BOXED if is_boxed else REFUSED if mode.name == "dontAsk" else ASKED_ABOUT
 
     def _verdicts(self, line: Line, mode: Mode, approved: Sequence[PermissionRule]) -> Iterator[_Verdict]:
         rules = [rule for rule in RULES.about((*self.rules, *approved), line.tool) if flaw(rule) is None]
         rule = RULES.decided_whole(rules, line.tool)
-        verdict = self._of_all(line, rule, mode)
+        verdict = self._of_all(line, rules, rule, mode)
         yield verdict
         decided = rule.decision if rule else None
         if verdict.ruling.decision == "allowed" or decided == "blocked":
             return
+        if self.sandbox and self.in_sandbox and line.tool in SHELLS and mode.name != "plan":
+            yield _Verdict(PermissionRuling(self.in_sandbox, "allowed"), self._of_sandbox, self.sandbox)
         for hook in self.hooks:
             if hook.names(line.tool) and (hook.event == ASKED or decided != "needs_approval"):
                 path = hook.at.document.source.path
@@ -194,22 +225,31 @@ class ClaudeSettings:
                 yield _Verdict(PermissionRuling(FILING.raised, "allowed"))
         if mode.name == "plan" and writes(line):
             return
-        parts: set[object] = set()
+        parts: dict[tuple[Capability, ...], list[PermissionRuling]] = {}
         for ruling in RULES.parts(rules, line.tool, replace(verdict.ruling, rule=rule)):
-            part = tuple(dict.fromkeys(ruling.capabilities))
-            if ruling.decision == "allowed" and part not in parts:
-                parts.add(part)
-                yield _Verdict(replace(ruling, capabilities=part))
+            if ruling.decision == "allowed":
+                parts.setdefault(tuple(dict.fromkeys(ruling.capabilities)), []).append(ruling)
+        for part, rulings in parts.items():
+            alike = tuple(each.rule for each in rulings if each.rule)
+            yield _Verdict(replace(rulings[0], capabilities=part), alike=alike)
 
-    def _of_all(self, line: Line, rule: PermissionRule | None, mode: Mode) -> _Verdict:
-        """The decision about the whole tool, of which `rule` is the strictest."""
+    @property
+    def _of_sandbox(self) -> str:
+        """The origin of what is allowed because it runs in the sandbox."""
+        path = self.sandbox.document.source.path if self.sandbox else ""
+        return f"{path}: in its sandbox"
+
+    def _of_all(
+        self, line: Line, rules: Sequence[PermissionRule], rule: PermissionRule | None, mode: Mode
+    ) -> _Verdict:
+        """The decision about the whole tool, about which are `rules`, and `rule` is the strictest."""
         decided = rule.decision if rule else None
         if decided == "blocked":
             return _Verdict(PermissionRuling(line.raised, "blocked", rule))
         is_asked = decided == "needs_approval" or (decided is None and mode.decision(line) != "allowed")
-        if self.sandbox and is_asked and line.tool in SHELLS and mode.name != "plan":
-            path = self.sandbox.document.source.path
-            return _Verdict(PermissionRuling(line.raised, "allowed"), f"{path}: in its sandbox", self.sandbox)
+        is_free = self.sandbox and self.in_sandbox is None
+        if is_free and is_asked and line.tool in SHELLS and mode.name != "plan":
+            return _Verdict(PermissionRuling(line.raised, "allowed"), self._of_sandbox, self.sandbox)
         if decided == "needs_approval":
             asks: Decision = "blocked" if mode.name == "dontAsk" else "needs_approval"
             return _Verdict(PermissionRuling(line.raised, asks, rule))
@@ -217,7 +257,10 @@ class ClaudeSettings:
         if mode.name == "plan" and line.tool in SHELLS and not self.asks_in_plan:
             by_mode = "allowed"
         if decided and mode.name != "bypassPermissions" and not (mode.name == "plan" and writes(line)):
-            return _Verdict(PermissionRuling(line.raised, "allowed", rule))
+            alike = tuple(
+                each for each in rules if each.decision == "allowed" and RULES.whole(each, line.tool)
+            )
+            return _Verdict(PermissionRuling(line.raised, "allowed", rule), alike=alike)
         return _Verdict(PermissionRuling(line.raised, by_mode))
 
 
@@ -232,13 +275,15 @@ def settings_of(documents: Iterable[Document]) -> ClaudeSettings:
     documents = tuple(document for document in documents if not is_broken(document))
     no_auto = _place(documents, "disableAutoMode", "permissions", wanted="disable")
     no_bypass = _place(documents, "disableBypassPermissionsMode", "permissions", wanted="disable")
+    rules = tuple(rule for document in documents for rule in RULES.rules_in(document, "permissions"))
     return ClaudeSettings(
-        rules=tuple(rule for document in documents for rule in RULES.rules_in(document, "permissions")),
+        rules=rules,
         mode=_mode(documents, no_auto, is_bypass_refused=no_bypass is not None),
         no_bypass=no_bypass is not None,
         asks_in_plan=bool(no_auto)
         or any(doc.data.get("useAutoModeDuringPlan") is False for doc in documents[1:]),
         sandbox=_sandbox(documents),
+        in_sandbox=reach_in_sandbox(documents, rules),
         no_hooks=_no_hooks(documents),
         is_sandboxed=bool((on := _place(documents, "enabled", "sandbox")) and on.data is True),
         variables={

@@ -7,7 +7,7 @@ import re
 import shlex
 from typing import TYPE_CHECKING
 
-from llmdo.base.parts import items, table, texts
+from llmdo.base.parts import items, table, text, texts
 from llmdo.base.values import dataclass, replace
 from llmdo.features.gemini import SETTINGS
 from llmdo.features.github_actions.checkout import document_of
@@ -23,8 +23,9 @@ from llmdo.features.github_actions.tokens import (
 )
 from llmdo.features.github_actions.workflow import WRITABLE, TokenPermissions
 from llmdo.features.opencode import SETTINGS as OPENCODE_SETTINGS
-from llmdo.features.opencode.permissions import RULES, rules_of, rules_of_agent
+from llmdo.features.opencode.permissions import RULES, may_lack, rules_of, rules_of_agent
 from llmdo.features.opencode.reader import KEYS as OPENCODE_KEYS
+from llmdo.features.opencode.table import SEARCHING_MODELS
 from llmdo.foreign import servers
 from llmdo.foreign.commands import commands
 from llmdo.foreign.files import Files
@@ -36,7 +37,7 @@ from llmdo.policy.shell.rules import UNLISTED
 from llmdo.syntax.document import Place
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from llmdo.features.github_actions.checkout import Checkout
     from llmdo.features.github_actions.walking import Site
@@ -49,6 +50,8 @@ FREE = "danger-full-access"
 OPENCODE_PERMISSION = "OPENCODE_PERMISSION"
 _OPENCODE_VARIABLES = ("OPENCODE_CONFIG_CONTENT", OPENCODE_PERMISSION)
 """The variables with settings of opencode, the lower one first."""
+_SEARCH_VARIABLES = ("OPENCODE_ENABLE_EXA", "OPENCODE_ENABLE_PARALLEL")
+"""Those that let it search with every model."""
 
 _CODEX_BYPASSES = frozenset({"--dangerously-bypass-approvals-and-sandbox", "--yolo"})
 _SANDBOXES = frozenset({"read-only", "workspace-write"})
@@ -341,6 +344,7 @@ def opencode_grants(site: Site, tree: Checkout) -> tuple[tuple[Grant, ...], bool
     files, tables = Files(tree, "opencode"), [Place(each, ()) for each in documents]
     rules = [*rules_of(files, *tables), *_of_chosen(site, files, tables)]
     grants: list[Grant] = []
+    model = _opencode_model(site, documents)
     for name, line in LINES.items():
         tool = name.removeprefix("opencode: ")
         if tool == name:
@@ -349,7 +353,8 @@ def opencode_grants(site: Site, tree: Checkout) -> tuple[tuple[Grant, ...], bool
             if ruling.decision != "allowed":
                 continue  # nobody is there to be asked
             if tool != "bash":
-                grants.append(granted(tool, tool, map(str, ruling.capabilities), at))
+                given = granted(tool, tool, map(str, ruling.capabilities), at)
+                grants.append(replace(given, may_lack=may_lack(tool, model)))
             elif ruling.rule is None or RULES.whole(ruling.rule, tool):
                 grants += by_shell(site, token, tool, at)
             else:
@@ -360,13 +365,24 @@ def opencode_grants(site: Site, tree: Checkout) -> tuple[tuple[Grant, ...], bool
     return tuple(grants), not rules
 
 
+def _opencode_model(site: Site, documents: Iterable[Document]) -> str:
+    """The model of a step that runs opencode, or one that searches if a variable has any search; empty if unknown."""
+    if any(site.variables.get(name) for name in _SEARCH_VARIABLES):
+        return SEARCHING_MODELS[0]
+    chosen = site.input("model")
+    named = [chosen[0]] if chosen else []
+    named += [each for flag in ("--model", "-m") for each in _values(site.run.words, flag)]
+    named += [text(each.data.get("model")) for each in documents]
+    return next(filter(None, named), "")
+
+
 def opencode_variable(site: Site, name: str) -> Document | None:
     """The settings of opencode in a variable of a step; None without it, and if it is no JSON, which opencode skips."""
     variable = site.variables.get(name)
     if variable is None or not variable.value.strip():
         return None
-    text = variable.value
-    return document_of(f'{{"permission": {text}}}' if name == OPENCODE_PERMISSION else text, variable.at)
+    value = variable.value
+    return document_of(f'{{"permission": {value}}}' if name == OPENCODE_PERMISSION else value, variable.at)
 
 
 def _of_chosen(site: Site, files: Files, tables: Sequence[Place]) -> Iterator[PermissionRule]:

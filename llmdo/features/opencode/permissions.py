@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 
 from llmdo.base.parts import table
 from llmdo.base.values import replace
-from llmdo.features.opencode.table import TABLE
+from llmdo.features.opencode.table import SEARCH, SEARCHING_MODELS, TABLE
 from llmdo.foreign import reading, servers
-from llmdo.foreign.permissions import LAST, WORDS, PermissionRule, RuleTable
+from llmdo.foreign.instead import ASKED
+from llmdo.foreign.permissions import LAST, WORDS, PermissionRule, PermissionRuling, RuleTable
 from llmdo.policy.authority import STRICTNESS
 from llmdo.syntax.document import Place
 
@@ -110,12 +111,17 @@ def _within(at: Place, *route: str, of_key: bool = False) -> Place:
 
 
 def grants_by(
-    rules: Sequence[PermissionRule], at: Place, known: Mapping[str, tuple[Server, Place]], toolset: str | None
+    rules: Sequence[PermissionRule],
+    at: Place,
+    known: Mapping[str, tuple[Server, Place]],
+    toolset: str | None,
+    model: str,
 ) -> Iterator[Grant]:
     """The grants of an agent under these rules: the tools of opencode, as of `toolset`, and those of servers."""
     for line in TABLE:
         if line.tool.islower():
-            yield from _grants(line, rules, at, toolset)
+            for grant in _grants(line, rules, at, toolset):
+                yield replace(grant, may_lack=may_lack(line.tool, model))
     for server, (reached, _) in known.items():
         whole = [*_grants(servers.line(f"{server}_*", reached, "allowed"), rules, at)]
         yield from (replace(grant, toolset=server, tool=server, server=reached) for grant in whole)
@@ -123,6 +129,11 @@ def grants_by(
             for grant in _grants(servers.line(name, reached, "allowed"), rules, at):
                 if STRICTNESS[grant.decision] < STRICTNESS[whole[0].decision]:
                     yield replace(grant, toolset=server, server=reached)
+
+
+def may_lack(tool: str, model: str) -> bool:
+    """Whether opencode may have a tool with other models alone than this one, which may be empty for an unknown one."""
+    return tool == SEARCH and not model.startswith(SEARCHING_MODELS)
 
 
 def _named(server: str, rules: Iterable[PermissionRule]) -> Iterator[str]:
@@ -140,6 +151,17 @@ def _grants(
     """The decisions about one tool: about all of it, and about milder parts."""
     if not line.capabilities or line.tool == TASK:
         return
-    for ruling in RULES.rulings(rules, line.tool, line.raised, line.decision):
+    rulings = [*RULES.rulings(rules, line.tool, line.raised, line.decision)]
+    for ruling in rulings:
         origin = "permission" if ruling.rule else "opencode, where no rule says anything"
-        yield ruling.grant(line, at, origin, toolset=toolset)
+        alike = [each.rule for each in rulings[1:] if each.rule and _is_alike(each, ruling)]
+        yield replace(
+            ruling.grant(line, at, origin, toolset=toolset),
+            unasked_by=tuple(rule.pattern or "" for rule in alike) if ruling is not rulings[0] else (),
+            loss=ASKED if alike else "",
+        )
+
+
+def _is_alike(ruling: PermissionRuling, other: PermissionRuling) -> bool:
+    """Whether two parts of a tool are allowed that raise the same."""
+    return ruling.capabilities == other.capabilities and ruling.decision == other.decision == "allowed"

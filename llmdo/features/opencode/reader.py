@@ -39,7 +39,7 @@ BUILT_IN: Mapping[str, tuple[str, Mapping[tuple[str, str], Decision]]] = {
             ("*", "*"): "blocked",
             **{
                 (tool, "*"): "allowed"
-                for tool in ("bash", "codesearch", "glob", "grep", "list", "read", "webfetch", "websearch")
+                for tool in ("bash", "glob", "grep", "list", "read", "webfetch", "websearch")
             },
         },
     ),
@@ -128,6 +128,12 @@ class _OpencodeProject:
         depths = [document.data.get("subagent_depth") for document in self.documents]
         return next((depth for depth in reversed(depths) if isinstance(depth, int)), 1)
 
+    @property
+    def _model(self) -> str:
+        """The model of agents without one of their own; empty if no file names it."""
+        models = [text(document.data.get("model")) for document in reversed(self.documents)]
+        return next(filter(None, models), "")
+
     def with_events(self) -> Iterator[Agent]:
         """The agents; those of which a person has a session with what opencode runs in each session."""
         events = tuple(self.code.events())
@@ -203,14 +209,15 @@ class _OpencodeProject:
             *common,
             *own,
         ]
-        grants = [*grants_by(rules, at, known, None if own or not is_declared else EVERY_TOOL)]
+        description, model = header.get("description"), header.get("model")
+        toolset = None if own or not is_declared else EVERY_TOOL
+        grants = [*grants_by(rules, at, known, toolset, text(model) or self._model)]
         grants += self.code.grants(rules)
         self.code.judge(own)
         # Below another agent nobody may call a third one but who has a rule about it, and only where they nest.
         is_leaf = mode == "subagent" and (
             self.depth < 2 or all(rule.tool != TASK for rule in (*own, *common))
         )
-        description, model = header.get("description"), header.get("model")
         return Agent(
             name=excerpt(name, MAX_NAME),
             at=at,

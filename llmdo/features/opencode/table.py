@@ -17,8 +17,7 @@ TABLE = (
     Line("bash", RUNS, "allowed", "open", _OPENCODE),
     Line("lsp", ("fs.read",), "allowed", "declared", _OPENCODE),
     Line("webfetch", FETCHES, "allowed", "declared", _OPENCODE),
-    Line("websearch", SEARCHES, "allowed", "declared", _OPENCODE),
-    Line("codesearch", SEARCHES, "allowed", "declared", _OPENCODE),
+    Line("websearch", SEARCHES, "allowed", "declared", "https://opencode.ai/docs/tools#websearch"),
     Line(
         "SERVER_TOOL",
         ("data.untrusted", "mcp.call"),
@@ -29,7 +28,19 @@ TABLE = (
     Line("task", ("agent.delegate",), "allowed", "declared", _OPENCODE),
     *(
         Line(name, (), "allowed", "declared", _OPENCODE)
-        for name in ("doom_loop", "external_directory", "question", "skill", "todoread", "todowrite")
+        for name in (
+            "codesearch",
+            "doom_loop",
+            "external_directory",
+            "question",
+            "skill",
+            "todoread",
+            "todowrite",
+        )
     ),
 )
-"""Tools by the keys of `permission`; tools without a rule are allowed."""
+"""Tools by the keys of `permission`; tools without a rule are allowed. `codesearch` is gone since May 2026."""
+
+SEARCH = "websearch"
+SEARCHING_MODELS = ("opencode/", "opencode-go/")
+"""The beginnings of models that come with `SEARCH`; others have it where a variable of the environment says so."""

@@ -146,7 +146,7 @@ class _SkillReader:
             rule = next((item for item in allowed if self.is_heeded and _runs(item, own)), None)
             line = _LINES["a script of its folder"]
             yield line.grant(
-                at,
+                rule[2] if rule else at,
                 _HEEDED if rule else _RUNS,
                 toolset="scripts",
                 tool=excerpt(own, MAX_NAME),

@@ -75,16 +75,54 @@ def test_what_the_session_may_do(
 
 
 @pytest.mark.parametrize(
-    ("sandbox", "expected"),
+    ("sandbox", "inside", "outside"),
     [
-        ({"enabled": True}, "allowed"),
-        ({"enabled": True, "autoAllowBashIfSandboxed": False}, "needs_approval"),
-        ({"enabled": False}, "needs_approval"),
+        ({"enabled": True}, "allowed", "needs_approval"),
+        ({"enabled": True, "excludedCommands": ["docker *"]}, "allowed", "needs_approval"),
+        ({"enabled": True, "filesystem": {"allowWrite": ["./out"]}}, "allowed", "needs_approval"),
+        ({"enabled": True, "filesystem": {"allowWrite": ["~/.kube"]}}, None, "allowed"),
+        ({"enabled": True, "network": {"allowAllUnixSockets": True}}, None, "allowed"),
+        ({"enabled": True, "network": {"httpProxyPort": 8080}}, None, "allowed"),
+        ({"enabled": True, "enableWeakerNestedSandbox": True}, None, "allowed"),
+        ({"enabled": True, "autoAllowBashIfSandboxed": False}, None, "needs_approval"),
+        ({"enabled": False}, None, "needs_approval"),
     ],
 )
-def test_commands_in_a_sandbox_do_not_ask(tmp_path: Path, sandbox: dict[str, bool], expected: str) -> None:
+def test_commands_in_a_sandbox_do_not_ask(
+    tmp_path: Path, sandbox: dict[str, object], inside: str | None, outside: str
+) -> None:
     read = project(tmp_path, {**ASKS, "ask": ["Bash"]}, "tools: Bash\n", sandbox=sandbox)
-    assert decisions(read)["proc.exec.unlisted"] == expected
+    assert decisions(read).get("x.sandbox.exec") == inside
+    assert decisions(read)["proc.exec.unlisted"] == outside
+
+
+@pytest.mark.parametrize(
+    ("network", "allow", "hosts"),
+    [
+        ({}, [], set()),
+        ({"allowedDomains": ["*.npmjs.org"]}, [], {"net.connect:npmjs.org"}),
+        ({"allowedDomains": ["*"]}, [], {"net.connect"}),
+        ({}, ["WebFetch(domain:own.example)"], {"net.connect:own.example"}),
+        ({}, ["WebFetch"], {"net.connect"}),
+        ({"allowLocalBinding": True}, [], {"net.connect:localhost"}),
+    ],
+)
+def test_commands_in_a_sandbox_reach_the_hosts_that_settings_allow(
+    tmp_path: Path, network: dict[str, object], allow: list[str], hosts: set[str]
+) -> None:
+    sandbox = {"enabled": True, "network": network}
+    read = project(tmp_path, {**ASKS, "allow": allow}, "tools: Bash\n", sandbox=sandbox)
+    assert {name for name in decisions(read) if name.startswith("net.")} == hosts
+
+
+@pytest.mark.parametrize(
+    "permissions", [{}, {**ASKS, "allow": ["Bash"]}, {"defaultMode": "bypassPermissions"}]
+)
+def test_commands_may_leave_a_sandbox_where_a_rule_or_the_mode_allows_them(
+    tmp_path: Path, permissions: dict[str, object]
+) -> None:
+    read = project(tmp_path, permissions, "tools: Bash\n", sandbox={"enabled": True})
+    assert decisions(read)["proc.exec.unlisted"] == "allowed"
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,3 @@
+import subprocess
+
+subprocess.run(["git", "pull", "--rebase"], check=True)

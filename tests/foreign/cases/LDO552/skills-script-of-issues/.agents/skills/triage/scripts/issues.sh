@@ -1,0 +1,2 @@
+git fetch origin
+gh issue list --json title,body
