@@ -42,7 +42,7 @@ lint: install-dev
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
 
-# What pytest makes of the tests is kept, whatever the environment says: else each session makes it anew.
+# What pytest makes of the tests is kept, whatever the environment says: else each session makes it again.
 # A part of the time of a test is waiting, for other processes; a worker takes 10 s of a processor before its first test.
 WORKERS ?= $(shell $(PYTHON) -c 'import os; print(3 * (os.cpu_count() or 1) // 2 or 1)')
 PYTEST = PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal

@@ -163,7 +163,7 @@ def trial(root: Path, chance: random.Random, expected: tuple[str, int, float], t
         if not names or not _has_begun(root, names[-1]):
             continue
         words = ["resume", names[-1]]
-        if code == 3:  # which a run may come to before it has begun anew what was killed in it
+        if code == 3:  # which a run may come to before it has begun again what was killed in it
             _approve(root, names[-1])
         try:
             again = _open_calls(root, names[-1])

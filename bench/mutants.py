@@ -221,7 +221,7 @@ def measured(folder: Path) -> Coverage:
         covered = [f"--cov={target.removesuffix('.py').replace('/', '.')}" for target in TARGETS]
         reported = ["--cov-context=test", "--cov-report=", f"--junitxml={RESULTS}"]
         _pytest(folder, "-n", "2", "-m", "not long", *covered, *reported, keeps_compiled=True)
-    # By its text, not by its time: a mutant is compiled anew, and nothing else is.
+    # By its text, not by its time: a mutant is compiled again, and nothing else is.
     by_text = ["compileall", "-q", "-f", "--invalidation-mode", "checked-hash", "llmdo"]
     subprocess.run([sys.executable, "-m", *by_text], cwd=folder, check=True)
     return Coverage.read(folder)

@@ -300,7 +300,7 @@ def vocabulary() -> str:
         notes += ["needs no place in a ceiling"] * facts.is_outside_ceilings
         rows.append(f"| {written} | {meaning} | {', '.join(notes)} | {facts.leg or ''} |\n")
     return (
-        "These, the gravest first, with the decision that is built in. The last column says which of the three that "
+        "These, the worst first, with the decision that is built in. The last column says which of the three that "
         "must not meet one brings ([flow.md](flow.md)).\n\n"
         "| capability | a call that raises it | built in | brings |\n| --- | --- | --- | --- |\n"
         + "".join(rows)

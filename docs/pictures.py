@@ -51,7 +51,7 @@ ALL = (
 
 
 def main() -> None:
-    """Makes all pictures anew."""
+    """Makes all pictures again."""
     PICTURES.mkdir(exist_ok=True)
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])

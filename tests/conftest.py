@@ -44,7 +44,7 @@ def pytest_configure() -> None:
             signal.signal(number, signal.SIG_DFL)
     # With Python's own numbers, looking for garbage takes a sixteenth of a worker's time.
     gc.set_threshold(10_000, 20, 20)
-    # To make all commands anew takes half of the time of one in the process of its test.
+    # To make all commands again takes half of the time of one in the process of its test.
     typer.main.get_command = cache(typer.main.get_command)
 
 
@@ -106,7 +106,7 @@ def _silent_environment(
 
 @pytest.fixture(autouse=True)
 def _inspections_are_forked(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The code of workspaces is imported in a process of its own, but Python is not started anew for it."""
+    """The code of workspaces is imported in a process of its own, but Python is not started again for it."""
     if forking.AVAILABLE and not request.node.get_closest_marker("real_start"):
         monkeypatch.setattr(subprocess, "Popen", forking.Inspecting)
 

@@ -54,7 +54,7 @@ async function explain(error) {
 function show(state) {
   const texts = { [State.Running]: "llmdo", [State.Starting]: "$(sync~spin) llmdo", [State.Stopped]: "$(error) llmdo" };
   status.text = texts[state];
-  status.tooltip = "The language server of llmdo: choose to start it anew";
+  status.tooltip = "The language server of llmdo: choose to start it again";
 }
 
 async function start() {

@@ -61,7 +61,7 @@ def idle_acceptance(project: Project) -> Iterator[Diagnostic]:
     """An acceptance that no longer stands for anything.
 
     What it accepted is gone, so it would silently accept the next thing of its kind; or the gate that it relies on
-    (`gated = true`) is gone, so it no longer holds. Remove it, or say anew why it is fine. Findings about files,
+    (`gated = true`) is gone, so it no longer holds. Remove it, or say again why it is fine. Findings about files,
     names, the graph and the lock cannot be accepted: fix them. Of agents of other tools, those about what they can do
     (LDO35x, LDO55x) can.
 

@@ -90,7 +90,7 @@ class EntryDifference:
     verdict: Verdict
     """Over `rows` and, for an entry, over the changes that concern it."""
     rows: tuple[RowChange, ...]
-    """Widening changes first, and of those the gravest: see `authority.gravity`."""
+    """Widening changes first, and of those the worst: see `authority.gravity`."""
     below: tuple[str, ...] = field(default=(), metadata=in_json("entries", sparse=True))
     """The entries that reach it, for a worker."""
 

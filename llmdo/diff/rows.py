@@ -220,7 +220,7 @@ def _was_unknown(change: RowChange, before: Mapping[Capability, Row]) -> bool:
 
 
 def _gravity(change: RowChange) -> tuple[bool, int, tuple[int, str]]:
-    """A sort key by which widening changes come first, and of those the gravest."""
+    """A sort key by which widening changes come first, and of those the worst."""
     return change.effect != "widens", STRICTNESS[_decision(change.after)], gravity(change.capability)
 
 

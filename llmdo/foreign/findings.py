@@ -199,7 +199,7 @@ def foreign_delegate_gain(project: Foreign) -> Iterator[Diagnostic]:
     private data by the same way is named for that alone: one edit mends both.
     """
     agents = named(project.team.agents)
-    sending = {name: flow for name, flow in flows.gravest_flows(project).items() if flow.guess is None}
+    sending = {name: flow for name, flow in flows.worst_flows(project).items() if flow.guess is None}
     for entry in project.choice.graph.entries.values():
         if agents[entry.name].inherits:
             continue
@@ -275,8 +275,8 @@ def _is_asked(agent: Agent) -> bool:
         (grant.decision == "allowed", {each.name for each in grant.capabilities}) for grant in agent.grants
     ]
     names = {name for _, names in by_decision for name in names}
-    gravest = SHELL if SHELL in names else min(map(Capability, names), key=gravity, default=STARTS).name
-    return not any(is_free and gravest in names for is_free, names in by_decision)
+    worst = SHELL if SHELL in names else min(map(Capability, names), key=gravity, default=STARTS).name
+    return not any(is_free and worst in names for is_free, names in by_decision)
 
 
 @reports("LDO552", "warning", acceptable=True)
@@ -298,7 +298,7 @@ def foreign_private_data_way_out(project: Foreign) -> Iterator[Diagnostic]:
 
         tools: Read, Bash
     """
-    for name, flow in flows.gravest_flows(project).items():
+    for name, flow in flows.worst_flows(project).items():
         if flow.guess is None:
             whose = "the word of a page that it reads" if flow.of_pages else "a stranger's word"
             yield _of_flow(project, "LDO552", name, flow, f"can send private data on {whose}")
@@ -332,7 +332,7 @@ def foreign_perhaps_way_out(project: Foreign) -> Iterator[Diagnostic]:
 
         tools: Read, mcp__tickets__list
     """
-    for name, flow in flows.gravest_flows(project).items():
+    for name, flow in flows.worst_flows(project).items():
         if flow.guess:
             sentence = _GUESSED[flow.guess]
             yield _of_flow(project, "LDO555", name, flow, sentence)
@@ -356,7 +356,7 @@ def foreign_stranger_pushes(project: Foreign) -> Iterator[Diagnostic]:
         permissions:
           contents: read
     """
-    sending = {name for name, flow in flows.gravest_flows(project).items() if flow.guess is None}
+    sending = {name for name, flow in flows.worst_flows(project).items() if flow.guess is None}
     for name, agent in named(project.team.agents).items():
         pushing = [
             grant

@@ -113,7 +113,7 @@ class WayOut(IntEnum):
 
 
 class Flow(NamedTuple):
-    """The gravest flow below an entry."""
+    """The worst flow below an entry."""
 
     row: FlowRow
     way: WayOut
@@ -171,8 +171,8 @@ _QUESTIONS = (
 """The surest flow first. Where people outside can send words, the repository is public, and so is its checkout."""
 
 
-def gravest_flows(project: Foreign) -> dict[str, Flow]:
-    """The gravest flow below each entry on which nobody is asked, by the entry's name."""
+def worst_flows(project: Foreign) -> dict[str, Flow]:
+    """The worst flow below each entry on which nobody is asked, by the entry's name."""
     agents = named(project.team.agents)
     may_flow = may_meet(project.choice)
     tools = _Tools(project)
@@ -199,7 +199,7 @@ def gravest_flows(project: Foreign) -> dict[str, Flow]:
         if not question.with_checkout or tools.may_be_private
         for runs_in in tools.places
     ]
-    gravest: dict[str, Flow] = {}
+    worst: dict[str, Flow] = {}
     for entry in project.choice.graph.entries.values():
         if agents[entry.name].inherits or not (tools.has_servers or may_flow(entry)):
             continue
@@ -213,11 +213,11 @@ def gravest_flows(project: Foreign) -> dict[str, Flow]:
                 sources = tuple(dict.fromkeys(source for other in alike for source in other.sources))
                 ends = tuple(dict.fromkeys(end for other in alike for end in other.ends))
                 is_asked = guess in (None, "server") and _ASKED in question.levels
-                gravest[entry.name] = Flow(
+                worst[entry.name] = Flow(
                     flow.row, WayOut(flow.rank), guess, sources, ends, of_pages, is_asked
                 )
                 break
-    return gravest
+    return worst
 
 
 class _Tools:

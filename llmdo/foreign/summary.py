@@ -1,4 +1,4 @@
-"""The opening of a report on a foreign project: findings grouped by cause, and the gravest in two sentences.
+"""The opening of a report on a foreign project: findings grouped by cause, and the worst in two sentences.
 
 A cause is a sentence, shared by findings that say the same of different agents or of different files.
 """
@@ -43,7 +43,7 @@ _BY_CLIENTS = "LDO557"
 FLOWS = frozenset({"LDO552", "LDO555"})
 """The codes of findings about a flow, each with a place for each of its legs."""
 
-_GRAVEST = ("LDO552", "LDO551", "LDO556", "LDO554", "LDO550", "LDO553")
+_WORST = ("LDO552", "LDO551", "LDO556", "LDO554", "LDO550", "LDO553")
 _OTHERS = ("LDO555", "LDO151", "LDO250", "LDO251", "LDO350", "LDO150", "LDO351")
 _NUMBERED = re.compile(r"(?<=[^ ]) \(\d+\)(?=`| => )")
 """The number that tells toolsets of one name apart; people take them for the same."""
@@ -120,15 +120,15 @@ class Cause:
 
     @property
     def rank(self) -> tuple[int, bool, int, tuple[str, int, int, str, str]]:
-        """A sort key, gravest first: unasked before asked, then startable by strangers, then the greater number."""
+        """A sort key, worst first: unasked before asked, then startable by strangers, then the greater number."""
         code = self.first.code
         if code == _BY_CLIENTS:
             group = 0
-        elif code in _GRAVEST:
+        elif code in _WORST:
             # Whoever has every tool has those to leak with: what holds for more agents comes first.
-            group = len(_GRAVEST) * self.first.gated + (_GRAVEST.index(code) or 1)
+            group = len(_WORST) * self.first.gated + (_WORST.index(code) or 1)
         else:
-            group = 2 * len(_GRAVEST) + (_OTHERS.index(code) if code in _OTHERS else -1)
+            group = 2 * len(_WORST) + (_OTHERS.index(code) if code in _OTHERS else -1)
         return group, not self.is_open, -self.number, self.first.order
 
 
@@ -145,7 +145,7 @@ class Defaults:
     brought: tuple[str, ...]
     """The agents that the product itself brings along."""
     decisions: tuple[tuple[Capability, Decision], ...] = field(metadata=in_json("capabilities", by=_pairs))
-    """The capabilities, the gravest first, each with its mildest decision."""
+    """The capabilities, the worst first, each with its mildest decision."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -157,7 +157,7 @@ class ProjectSummary:
     agents: int
     """The number of agents in files; without any, of those that a product brings along to start."""
     causes: tuple[Cause, ...] = field(metadata=in_json("findings"))
-    """The gravest first."""
+    """The worst first."""
     asked: tuple[Cause, ...]
     """Findings about what a person is asked first: true by design, and shown in the table alone."""
     unread: tuple[Cause, ...]
@@ -215,8 +215,8 @@ def _ways_of_all(project: Foreign, findings: Sequence[Diagnostic]) -> Iterator[s
     first, *others = findings
     if first.code == "LDO551" and (entry := project.graph.entries.get(first.subject or "")):
         rows = [row for row in project.choice.of(entry) if row.decision != "blocked"]
-        if gravest := min(rows, key=lambda row: gravity(row.capability), default=None):
-            yield f"the gravest of `{first.subject}`: `{gravest.capability}` by `{path_text(gravest.path)}`"
+        if worst := min(rows, key=lambda row: gravity(row.capability), default=None):
+            yield f"the worst of `{first.subject}`: `{worst.capability}` by `{path_text(worst.path)}`"
     for leg in first.related if first.code in FLOWS else ():
         way = _of_each(first, leg.message) if others else leg.message
         yield f"{way} ({'such as ' * bool(others)}{place(leg.at)})"
@@ -231,7 +231,7 @@ def _of_each(finding: Diagnostic, text: str) -> str:
 
 
 def _statements(project: Foreign, agents: Sequence[Agent], findings: Sequence[Diagnostic]) -> Iterator[str]:
-    """The main results, the gravest first; at least one sentence."""
+    """The main results, the worst first; at least one sentence."""
     every, names = len(agents), _open(project)
     numbers = Counter((each.code, each.gated) for each in findings)
     if not every:
@@ -266,7 +266,7 @@ def _statements(project: Foreign, agents: Sequence[Agent], findings: Sequence[Di
 def _of_reach(numbers: Mapping[tuple[str, bool], int], every: int, *, gated: bool) -> list[str]:
     """The numbers of agents with every tool, and of others with a way out, the greater number first."""
     inheriting, leaking = numbers["LDO551", gated], numbers["LDO552", gated]
-    after = ", the gravest after a question" if gated else ""
+    after = ", the worst after a question" if gated else ""
     statements = [
         (inheriting, "name", f"no tools and so {'has' if inheriting == 1 else 'have'} every tool{after}"),
         (leaking, "can", "be steered by text from outside to send private data without a question"),
@@ -307,7 +307,7 @@ def _mildest(agents: Iterable[Agent]) -> str:
     }
     if not unasked:
         return "whatever these agents do by tools of their own, a person is asked first"
-    return f"the gravest that an agent here does without a question is `{min(unasked, key=gravity).name}`"
+    return f"the worst that an agent here does without a question is `{min(unasked, key=gravity).name}`"
 
 
 def _pushes(agent: Agent) -> bool:

@@ -304,7 +304,7 @@ class Toolset:
     is_class: bool = field(
         default=False,
         metadata=written(
-            PLAIN, lock=Key("class", "bool", "Whether it is a class, made anew for every call.")
+            PLAIN, lock=Key("class", "bool", "Whether it is a class, made again for every call.")
         ),
     )
     dynamic: bool = field(

@@ -208,7 +208,7 @@ def _add_question(total: Total, entry: JournalEntry, waiting: set[str]) -> None:
 
 
 def _is_refusal(entry: JournalEntry) -> bool:
-    """Whether a decision let a call not through; an edited call is decided anew."""
+    """Whether a decision let a call not through; an edited call is decided again."""
     return entry.outcome == "denied" and _read(entry).get("changed") is None
 
 

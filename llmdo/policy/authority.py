@@ -10,7 +10,6 @@ from llmdo.base.nearest import TEAM_FILES
 from llmdo.base.values import dataclass, field
 from llmdo.policy.vocabulary import (
     FACTS,
-    GRAVEST_FIRST,
     ONLY_BY_FULL_NAME,
     ONLY_READS,
     OUTSIDE_CEILINGS,
@@ -18,6 +17,7 @@ from llmdo.policy.vocabulary import (
     TERMINAL_ONLY,
     UNDECLARED,
     UNTRUSTED,
+    WORST_FIRST,
 )
 
 TYPE_CHECKING = False  # `typing` alone would cost a quarter of what `llmdo hook` may
@@ -49,7 +49,7 @@ workspace had.
 CODE = "fs.write.code"
 """The full-name-only capability that an owner may well mean: the refusal by a ceiling gives the line to add."""
 
-_PLACES = {name: place for place, name in enumerate(GRAVEST_FIRST)}
+_PLACES = {name: place for place, name in enumerate(WORST_FIRST)}
 
 
 def strictest(decisions: Iterable[Decision]) -> Decision:
@@ -122,9 +122,9 @@ class Capability:
 
 
 def gravity(capability: Capability) -> tuple[int, str]:
-    """A sort key by which the gravest capability comes first, by `GRAVEST_FIRST`; ties by name and scope.
+    """A sort key by which the worst capability comes first, by `WORST_FIRST`; ties by name and scope.
 
-    Without a place there, it is as grave as the nearest capability above it, a family as the gravest one in it.
+    Without a place there, it is as grave as the nearest capability above it, a family as the worst one in it.
     """
     for name in capability.names:
         if (place := _PLACES.get(name)) is not None:

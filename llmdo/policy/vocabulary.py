@@ -1,4 +1,4 @@
-"""The vocabulary of capabilities: a row for each, the gravest first, with every fact that llmdo knows of it.
+"""The vocabulary of capabilities: a row for each, the worst first, with every fact that llmdo knows of it.
 
 The most harmful without supervision come first: running any program, then changing, sending and reading.
 """
@@ -202,7 +202,7 @@ VOCABULARY: Mapping[str, str] = {name: facts.meaning for name, facts in FACTS.it
 ROOTS = frozenset(name.partition(".")[0] for name in FACTS)
 """The first labels of capabilities that are ours or a toolset's; any other is an extension's."""
 
-GRAVEST_FIRST = tuple(name for name in FACTS if name != UNDECLARED)
+WORST_FIRST = tuple(name for name in FACTS if name != UNDECLARED)
 ONLY_BY_FULL_NAME = frozenset(name for name, facts in FACTS.items() if facts.needs_full_name)
 OUTSIDE_CEILINGS = frozenset(name for name, facts in FACTS.items() if facts.is_outside_ceilings)
 TERMINAL_ONLY = frozenset(name for name, facts in FACTS.items() if facts.is_for_a_terminal)
@@ -262,7 +262,7 @@ def danger(name: str, decision: Decision) -> Danger:
     """The danger of a capability under a decision, which colours stand for wherever reach is shown.
 
     `none`: it cannot happen; `low`: it only reads; `medium`: it does some harm, or a person is asked; `high`: nobody is
-    asked, and it may run any program. A family, or a name without facts, is as grave as the gravest one below it.
+    asked, and it may run any program. A family, or a name without facts, is as grave as the worst one below it.
     """
     if decision != "allowed":
         return "none" if decision == "blocked" else "medium"

@@ -129,7 +129,7 @@ class Analysis(Premises):
     def of(
         self, entry: Entry, *, ceiling: bool = True, toolset: str | None = None, tool: str | None = None
     ) -> tuple[Row, ...]:
-        """The reach of `entry`, the gravest first; without its own ceiling if `ceiling` is false.
+        """The reach of `entry`, the worst first; without its own ceiling if `ceiling` is false.
 
         Allowed rows come before asking ones, blocked ones last, each sorted by `authority.gravity`. With `toolset` or
         `tool`, the reach of its calls alone.

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def calls_by_worker(analysis: Analysis, walks: Sequence[Walk], name: str) -> Mapping[str, tuple[Row, ...]]:
-    """The calls of the worker `name` by each line of its `toolsets`, the gravest first.
+    """The calls of the worker `name` by each line of its `toolsets`, the worst first.
 
     A row has the mildest decision over the calls of this edge in any of the `walks`; questions on the way to the worker
     belong to the edges of that way. Calls that no walk comes to are blocked.
@@ -44,7 +44,7 @@ def calls_by_worker(analysis: Analysis, walks: Sequence[Walk], name: str) -> Map
 
 
 def calls_by_entry(analysis: Analysis, entry: Entry) -> Mapping[str, tuple[Row, ...]]:
-    """The calls of `entry` itself, by the name of the toolset or worker, the gravest first."""
+    """The calls of `entry` itself, by the name of the toolset or worker, the worst first."""
     walk = analysis.walk(entry)
     rows_by_name: dict[str, list[Row]] = {}
     for shape, called in analysis.calls_of(entry):

@@ -71,7 +71,7 @@ class FlowRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Unasked:
-    """A question for the gravest flow that ends in an effect without approval.
+    """A question for the worst flow that ends in an effect without approval.
 
     An approval before the words are read does not count: whoever gives it has not seen them.
     """
@@ -83,13 +83,13 @@ class Unasked:
     keeps: Callable[[str, Shape], bool]
     """Whether the data that a call of this worker returns is private; asked about tools that return such data."""
     ends: Callable[[str, Shape], int | None]
-    """The rank of a call of this worker as an effect, the gravest first; None if it is none of those asked for."""
+    """The rank of a call of this worker as an effect, the worst first; None if it is none of those asked for."""
     may_read: Callable[[Shape], bool] | None = None
     """Whether a call may return private data although it does not declare any."""
 
 
 class UnaskedFlow(NamedTuple):
-    """The gravest flow below an entry, and its alternatives."""
+    """The worst flow below an entry, and its alternatives."""
 
     row: FlowRow
     rank: int
@@ -155,14 +155,14 @@ def tool_suffix(path: Sequence[Hop], tool: str) -> str:
 
 
 def after_strangers(analysis: Analysis, entry: Entry) -> tuple[FlowRow, ...]:
-    """The effects of `entry` once something below it has read a stranger's words, the gravest first."""
+    """The effects of `entry` once something below it has read a stranger's words, the worst first."""
     return _spread(analysis, entry).rows
 
 
 def unasked(analysis: Analysis, question: Unasked) -> Callable[[Entry], UnaskedFlow | None]:
-    """A function from an entry to its gravest unasked effect after a stranger's words and private data."""
+    """A function from an entry to its worst unasked effect after a stranger's words and private data."""
     known: dict[str, _Contribution] = {}
-    return lambda entry: _OpenSpread(analysis, entry, question, known).gravest
+    return lambda entry: _OpenSpread(analysis, entry, question, known).worst
 
 
 def labels_below(analysis: Analysis, entry: Entry) -> Mapping[str, frozenset[Capability]]:
@@ -331,7 +331,7 @@ class Spread:
                 known = best.get(capability)
                 if known is None or _rank(row) < _rank(known):
                     best[capability] = row
-        return _gravest_first(best.values())
+        return _worst_first(best.values())
 
     def _is_effect(self, capability: Capability) -> bool:
         return (WITHOUT_EFFECT | self._analysis.base.reads).isdisjoint(capability.names)
@@ -444,8 +444,8 @@ class _OpenSpread(Spread):
         self._labels.workers = dict.fromkeys(self._names, labels)
 
     @property
-    def gravest(self) -> UnaskedFlow | None:
-        """The flow to the gravest effect, of equal ones that of the nearest worker to which no delegation asks."""
+    def worst(self) -> UnaskedFlow | None:
+        """The flow to the worst effect, of equal ones that of the nearest worker to which no delegation asks."""
         strangers = self._origins.get(STRANGERS)
         private = next(
             (self._origins[each] for each in self._question.private if each in self._origins), None
@@ -476,7 +476,7 @@ def _edits(call: _Call) -> bool:
     return not looks and any(map(Capability("fs.write").covers_name, names))
 
 
-def _gravest_first(rows: Iterable[FlowRow]) -> tuple[FlowRow, ...]:
+def _worst_first(rows: Iterable[FlowRow]) -> tuple[FlowRow, ...]:
     return tuple(sorted(rows, key=lambda row: (STRICTNESS[row.decision], gravity(row.capability))))
 
 

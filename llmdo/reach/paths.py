@@ -150,7 +150,7 @@ def origins_of(graph: Graph, name: str) -> tuple[Entry | Worker, ...]:
 
 
 def rows_to(analysis: Analysis, origin: Entry | Worker, target: Target) -> list[Row]:
-    """The rows of reach about `target`, the gravest first; for a worker, the row of its call alone."""
+    """The rows of reach about `target`, the worst first; for a worker, the row of its call alone."""
     if target.worker is not None:
         return [*_row_to_worker(analysis, origin, target.worker)]
     if isinstance(origin, Entry):

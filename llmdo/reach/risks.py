@@ -35,7 +35,7 @@ class Gain:
     first: Hop
     """That worker."""
     rows: tuple[Row, ...]
-    """At least one, the gravest first."""
+    """At least one, the worst first."""
 
     @property
     def names(self) -> str:

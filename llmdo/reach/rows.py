@@ -195,7 +195,7 @@ def with_rows(rows: Iterable[Row], more: Iterable[Row]) -> list[Row]:
     return sorted(by_capability.values(), key=lambda row: gravity(row.capability))
 
 
-def gravest_first(rows: Iterable[Row]) -> tuple[Row, ...]:
+def worst_first(rows: Iterable[Row]) -> tuple[Row, ...]:
     """Rows that are sorted by gravity, the mildest decision first: blocked ones are last."""
     by_decision: dict[Decision, list[Row]] = {decision: [] for decision in STRICTNESS}
     for row in rows:
@@ -204,9 +204,9 @@ def gravest_first(rows: Iterable[Row]) -> tuple[Row, ...]:
 
 
 def arranged(rows: Sequence[Row]) -> tuple[Row, ...]:
-    """Rows that are sorted by gravity, as they are shown: `elsewhere` marked, gravest first."""
+    """Rows that are sorted by gravity, as they are shown: `elsewhere` marked, worst first."""
     wide = {id(row) for row in narrowed(rows)}
-    return gravest_first([row._replace(elsewhere=True) if id(row) in wide else row for row in rows])
+    return worst_first([row._replace(elsewhere=True) if id(row) in wide else row for row in rows])
 
 
 def narrowed(rows: Iterable[Row]) -> Iterator[Row]:

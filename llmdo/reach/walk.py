@@ -302,7 +302,7 @@ def rows_of(
     toolset: str | None = None,
     tool: str | None = None,
 ) -> tuple[Row, ...]:
-    """The rows of a tree of calls, the gravest first; with `toolset` or `tool`, of its calls alone.
+    """The rows of a tree of calls, the worst first; with `toolset` or `tool`, of its calls alone.
 
     `calls` are those of a function that starts the tree.
     """

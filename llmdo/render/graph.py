@@ -96,7 +96,7 @@ class Edge:
     kind: Kind
     """Of the target."""
     calls: tuple[Row, ...] = ()
-    """The capabilities that can be raised along this edge, the gravest first."""
+    """The capabilities that can be raised along this edge, the worst first."""
     decision: Decision = field(default="allowed", metadata=in_json(after="kind"))
     """Over the delegation; for a toolset the mildest over its calls."""
     legs: tuple[tuple[LegName, str], ...] = field(default=(), metadata=in_json(part=None))

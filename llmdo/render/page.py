@@ -42,7 +42,7 @@ def page(project: Foreign, summary: ProjectSummary, groups: Sequence[Alike]) -> 
         f"## {with_code(_sentence(first))}",
         "",
         " ".join(f"{with_code(_sentence(each))}." for each in (*others, not_enforced(project.team.format))),
-        *_causes("Findings, the gravest first", summary.causes),
+        *_causes("Findings, the worst first", summary.causes),
         *_by_clients(project),
         *_read(project, summary),
         *_by_default(summary.defaults),
@@ -185,7 +185,7 @@ class Reached(NamedTuple):
 
 
 def reached(project: Foreign, groups: Iterable[Alike]) -> Iterator[Reached]:
-    """What agents can reach, the gravest first; a way of an agent that is in a file before one of a product's own."""
+    """What agents can reach, the worst first; a way of an agent that is in a file before one of a product's own."""
     in_files = {name for name, agent in named(project.team.agents).items() if agent.path}
     rows = [(row, len(group.names)) for group in groups for row in group.rows if row.decision != "blocked"]
     rows.sort(key=lambda pair: (gravity(pair[0].capability), pair[0].elsewhere))

@@ -47,7 +47,7 @@ _WORDS: dict[Decision, str] = {
 def text(
     entry: str, depth: Depth, rows: Sequence[Row], screen: Screen = PAPER, files_of: str | None = None
 ) -> str:
-    """The reach of one entry: a line a capability, the gravest first; `files_of` is the folder that tools work on."""
+    """The reach of one entry: a line a capability, the worst first; `files_of` is the folder that tools work on."""
     where = f", {files(files_of)}" if files_of else ""
     return f"{screen.paint('strong', shown(entry))}: depth {depth}{where}\n{table(rows, screen)}"
 
@@ -73,7 +73,7 @@ def files(folder: str) -> str:
 
 
 def table(rows: Sequence[Row], screen: Screen = PAPER) -> str:
-    """A line a capability, the gravest first; if the screen is too narrow for that, the path below each."""
+    """A line a capability, the worst first; if the screen is too narrow for that, the path below each."""
     if not rows:
         return "  nothing\n"
     cells_of = [tuple(map(shown, cells)) for cells in (HEADINGS, *map(_cells, rows))]
@@ -118,7 +118,7 @@ def row_danger(row: Row) -> Danger:
     return "medium" if row.is_unseen else danger(row.capability.name, row.decision)
 
 
-def gravest_danger(rows: Iterable[Row]) -> Danger:
+def worst_danger(rows: Iterable[Row]) -> Danger:
     """The highest danger of any of the rows; `none` if there are none."""
     return min(map(row_danger, rows), key=[*SHADES].index, default="none")
 

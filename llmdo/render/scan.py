@@ -70,7 +70,7 @@ def _text(outcome: ScanOutcome, screen: Screen) -> Iterator[str]:
     for sentence in summary.headline:
         yield from (screen.paint("strong", line) for line in _folded(sentence, screen, ""))
     yield screen.paint("dim", shown(not_enforced(project.team.format)))
-    yield from _title("findings, the gravest first", screen)
+    yield from _title("findings, the worst first", screen)
     for number, cause in enumerate(summary.causes[: page.CAUSES], 1):
         yield from _cause(number, cause, screen)
     if (more := len(summary.causes) - page.CAUSES) > 0:
@@ -78,7 +78,7 @@ def _text(outcome: ScanOutcome, screen: Screen) -> Iterator[str]:
     if not summary.causes:
         yield "  none"
     yield from _by_events(project, screen)
-    yield from _title("reached, the gravest first", screen)
+    yield from _title("reached, the worst first", screen)
     yield from _reached(project, screen)
     yield from _title("read", screen)
     yield from (f"  {shown(line).replace('`', '')}" for line in page.formats(project) or ["nothing"])
@@ -97,12 +97,12 @@ def _text(outcome: ScanOutcome, screen: Screen) -> Iterator[str]:
 
 
 def _own(team: OwnTeam) -> str:
-    """A team of llmdo, the gravest that it can do, and the number of findings about it, in one sentence."""
+    """A team of llmdo, the worst that it can do, and the number of findings about it, in one sentence."""
     agents = "1 agent" if team.agents == 1 else f"{team.agents:,} agents"
     words = [f"`{team.path}`: the team `{team.name}` of llmdo with {agents}, enforced by `llmdo run`"]
-    if reach := team.gravest:
+    if reach := team.worst:
         question = "without a question" if reach.decision == "allowed" else "after a question"
-        words.append(f"the gravest that it can do is `{reach.capability}`, {question}, by `{reach.way}`")
+        words.append(f"the worst that it can do is `{reach.capability}`, {question}, by `{reach.way}`")
     numbers = Counter(finding.severity for finding in team.findings)
     listed = ", ".join(
         f"{numbers[each]} {each}{'s' * (numbers[each] > 1)}" for each in SEVERITIES if numbers[each]

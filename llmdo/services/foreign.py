@@ -126,7 +126,7 @@ class ScanOutcome:
     @property
     def flows(self) -> Mapping[str, FlowRow]:
         """The flow of each agent with a finding about one (LDO552, LDO555)."""
-        return {name: flow.row for name, flow in flows.gravest_flows(self.project).items()}
+        return {name: flow.row for name, flow in flows.worst_flows(self.project).items()}
 
 
 def scan(request: ScanRequest) -> ScanOutcome:

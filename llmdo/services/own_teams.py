@@ -27,8 +27,8 @@ MOST = 1000  # teams of one folder: each is read as a workspace
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class GravestReach:
-    """The gravest capability of a team's entries."""
+class WorstReach:
+    """The worst capability of a team's entries."""
 
     entry: str
     capability: Capability
@@ -43,7 +43,7 @@ class OwnTeam:
     name: str
     path: str
     agents: int
-    gravest: GravestReach | None
+    worst: WorstReach | None
     """Of what needs no question, else of what needs one."""
     findings: tuple[Diagnostic, ...]
     """Those of `check`, their paths as seen from the scanned folder."""
@@ -70,12 +70,12 @@ def _team(read: Project, path: str) -> OwnTeam:
         name=read.graph.settings.name,
         path=path,
         agents=len(read.graph.workers),
-        gravest=_gravest(read),
+        worst=_worst(read),
         findings=tuple(seen_from(each, prefix) for each in checks.reported(read, checks.check(read))),
     )
 
 
-def _gravest(read: Project) -> GravestReach | None:
+def _worst(read: Project) -> WorstReach | None:
     rows = [
         (row.decision != "allowed", gravity(row.capability), name, row)
         for name, entry in read.graph.entries.items()
@@ -85,4 +85,4 @@ def _gravest(read: Project) -> GravestReach | None:
     if not rows:
         return None
     _, _, name, row = min(rows, key=lambda each: each[:3])
-    return GravestReach(entry=name, capability=row.capability, decision=row.decision, way=path_text(row.path))
+    return WorstReach(entry=name, capability=row.capability, decision=row.decision, way=path_text(row.path))

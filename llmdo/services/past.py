@@ -52,7 +52,7 @@ class ResumeSettings(TypedDict, total=False):
     """The differences from the beginning of the run that are accepted."""
     sources: Origin
     limits: Limits | None
-    """Set anew for the rest of the run."""
+    """Set for the rest of the run."""
     models: Iterable[Model]
     """The run's models that were objects of pydantic-ai, which have to be given again."""
     approver: Approver | None

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
 
 TO = option(
-    "In a drawing, mark the way to the gravest of it; after a stranger's words, the way in and the way out.",
+    "In a drawing, mark the way to the worst of it; after a stranger's words, the way in and the way out.",
     metavar="CAPABILITY|TOOLSET|WORKER|TOOL",
 )
 
@@ -187,7 +187,7 @@ class GraphOutcome:
     workers: frozenset[str] | None = None
     """None: all of them."""
     to: tuple[tuple[str, Row | FlowRow], ...] = ()
-    """The gravest row to the target of each entry that reaches it; if possible, the row after a stranger's words."""
+    """The worst row to the target of each entry that reaches it; if possible, the row after a stranger's words."""
 
 
 def reach(request: ReachRequest, tell: Tell) -> ReachOutcome:

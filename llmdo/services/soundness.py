@@ -62,7 +62,7 @@ def require_sound(
 
 
 def resolved(project: Project, tell: Tell = tell_nobody, consent: Consent | None = None) -> Graph:
-    """The graph to run: the locked one if it is current, else the sources resolved anew, and a note says so.
+    """The graph to run: the locked one if it is current, else the sources resolved again, and a note says so.
 
     Raises:
         UntrustedError: `consent` refuses an import.

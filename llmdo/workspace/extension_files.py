@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from importlib.metadata import Distribution
 
-ANEW = "install it anew"
+ANEW = "install it again"
 
 _CACHE = "__pycache__"
 _CODE = (".py", ".pyc", ".pyd", ".so")

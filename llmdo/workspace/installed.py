@@ -193,5 +193,5 @@ def _require_own(distribution: str, module: str, files: Iterable[DistributionFil
     if origin is None or os.path.realpath(origin) not in own:
         raise LlmdoError(
             f"the module `{top}` that the extension `{distribution}` names is not one of its own files",
-            hint="install it anew, not in place: `pip install` without `-e`",
+            hint="install it again, not in place: `pip install` without `-e`",
         )

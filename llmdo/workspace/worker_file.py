@@ -56,7 +56,7 @@ class WorkerFile:
         """With LF line ends; None if only running Python would tell."""
         if not self.has_own_file:
             return self.instructions
-        # Cut out anew each time: kept as well, the prompts of many workers would be the largest thing in memory.
+        # Cut out again each time: kept as well, the prompts of many workers would be the largest thing in memory.
         return frontmatter.prompt(self.document.source)
 
     def prompt_digest(self, sources: Mapping[str, str]) -> str:

@@ -71,14 +71,14 @@ function whatIf(context) {
 function agents(context) {
   const { entries } = context.project;
   if (!entries.length) return null;
-  const item = ({ name, danger, decisions, gravest }) =>
-    h("tr", {}, h("th", { scope: "row" }, h("a", { href: href("reach", name) }, name)), h("td", { class: ["number", decisions.allowed ? dangerClass(danger) : "zero"] }, String(decisions.allowed)), h("td", { class: "gravest" }, gravest.map((each) => h("code", { class: ["danger", dangerClass(each.danger)] }, each.capability))));
+  const item = ({ name, danger, decisions, worst }) =>
+    h("tr", {}, h("th", { scope: "row" }, h("a", { href: href("reach", name) }, name)), h("td", { class: ["number", decisions.allowed ? dangerClass(danger) : "zero"] }, String(decisions.allowed)), h("td", { class: "worst" }, worst.map((each) => h("code", { class: ["danger", dangerClass(each.danger)] }, each.capability))));
   return h(
     "section",
     {},
     h("h2", {}, "What each can do"),
     h("p", { class: "dim" }, "By design or not: what is here is true of the project, and no finding by itself."),
-    h("div", { class: "scrolls", tabindex: "0", role: "region", "aria-label": "Agents" }, h("table", {}, h("thead", {}, h("tr", {}, h("th", { scope: "col" }, "Agent"), h("th", { scope: "col", class: "number" }, "Without a question"), h("th", { scope: "col" }, "The gravest of it"))), h("tbody", {}, entries.toSorted((a, b) => a.place - b.place).slice(0, 200).map(item)))),
+    h("div", { class: "scrolls", tabindex: "0", role: "region", "aria-label": "Agents" }, h("table", {}, h("thead", {}, h("tr", {}, h("th", { scope: "col" }, "Agent"), h("th", { scope: "col", class: "number" }, "Without a question"), h("th", { scope: "col" }, "The worst of it"))), h("tbody", {}, entries.toSorted((a, b) => a.place - b.place).slice(0, 200).map(item)))),
     entries.length > 200 && h("p", {}, h("a", { href: href("reach") }, `All ${entries.length}`)),
   );
 }

@@ -1,4 +1,4 @@
-"""`llmdo check --watch` prints the findings anew whenever a file changes, and nothing in between."""
+"""`llmdo check --watch` prints the findings again whenever a file changes, and nothing in between."""
 
 from __future__ import annotations
 

@@ -97,7 +97,7 @@ def test_what_a_person_is_asked_about_is_no_flow(project: Path) -> None:
 
 def test_a_finding_stands_among_the_first_lines(project: Path) -> None:
     (project / ".mcp.json").write_text('{"mcpServers": {"notes": {"command": "notes"}}}')
-    before, _, after = scan(project).stdout.partition("findings, the gravest first\n")
+    before, _, after = scan(project).stdout.partition("findings, the worst first\n")
     assert len(before.splitlines()) + 1 <= 12
     assert after.startswith(
         " 1. `triage` can send private data on the word of a page that it reads, by any command\n"

@@ -189,7 +189,7 @@ def test_a_scan_reads_it_by_its_own_rules(desk: Path) -> None:
     assert alone.returncode == 0
     assert "the team `issue-desk` of llmdo with 2 agents" in " ".join(alone.stdout.split())
     data = json.loads(llmdo(desk, "scan", "--format", "json").stdout)
-    assert data["teams"][0]["gravest"] == {
+    assert data["teams"][0]["worst"] == {
         "entry": "desk",
         "capability": "fs.write:drafts/**",
         "decision": "allowed",

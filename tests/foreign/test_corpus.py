@@ -25,7 +25,7 @@ GAINS = {
     "examples/multi-code": "root > golang > shell",
     ".github/agents/nightly-scanner": "root > reporter > shell",
 }
-"""The teams whose root has a shell or files only through another agent, with a shortest way to the gravest of it."""
+"""The teams whose root has a shell or files only through another agent, with a shortest way to the worst of it."""
 
 
 @needs_corpus

@@ -9,7 +9,7 @@ import pytest
 from llmdo.base.source import Source
 from llmdo.foreign import Foreign
 from llmdo.foreign.building import graph_of
-from llmdo.foreign.flows import WayOut, gravest_flows, is_writable
+from llmdo.foreign.flows import WayOut, is_writable, worst_flows
 from llmdo.foreign.team import Agent, Grant, Team
 from llmdo.policy.authority import Capability
 from llmdo.reach import Analysis
@@ -55,7 +55,7 @@ def project(*tools: str) -> Foreign:
     ],
 )
 def test_the_best_way_out_is_told(tools: tuple[str, ...], way: WayOut | None) -> None:
-    flow = gravest_flows(project(*tools)).get("a")
+    flow = worst_flows(project(*tools)).get("a")
     assert (flow.way if flow else None) == way
     if flow and way == WayOut.PUBLIC_HOST and len(tools) == 2:
         assert flow.row.capability.scope == "gist.github.com"

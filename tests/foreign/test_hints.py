@@ -11,7 +11,7 @@ from llmdo import foreign
 from llmdo.base.values import replace
 from llmdo.foreign import advice, findings
 from llmdo.foreign.building import named
-from llmdo.foreign.flows import gravest_flows
+from llmdo.foreign.flows import worst_flows
 from tests.checks.test_cases import copied
 from tests.foreign.test_cases import ALL, format_of
 
@@ -57,11 +57,11 @@ def without(project: Foreign, edit: FlowEdit) -> Foreign:
 def test_what_a_hint_takes_away_ends_the_flow(case: Path, tmp_path: Path) -> None:
     copied(case, tmp_path / "project")
     project = foreign.read(format_of(case), tmp_path / "project")
-    for name, flow in gravest_flows(project).items():
+    for name, flow in worst_flows(project).items():
         edit = advice.edit(project, flow)
         if edit is None:
             continue
-        after = gravest_flows(without(project, edit)).get(name)
+        after = worst_flows(without(project, edit)).get(name)
         is_milder = (
             after is None or (after.guess is not None) > (flow.guess is not None) or after.way > flow.way
         )
@@ -105,7 +105,7 @@ def test_an_edit_of_a_list_of_tools_ends_the_flow_in_the_files(case: Path, tmp_p
         copied(case, tmp_path / f"edited {each.at.path.replace('/', ' ')} {each.subject}".replace("/", " "))
         edited = tmp_path / f"edited {each.at.path.replace('/', ' ')} {each.subject}".replace("/", " ")
         if applied(edited, each.hint):
-            flow, name = gravest_flows(before)[each.subject or ""], each.subject or ""
-            after = gravest_flows(foreign.read(form, edited)).get(name)
+            flow, name = worst_flows(before)[each.subject or ""], each.subject or ""
+            after = worst_flows(foreign.read(form, edited)).get(name)
             is_milder = after is None or after.guess != flow.guess or after.way > flow.way
             assert is_milder, each.hint

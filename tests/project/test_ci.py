@@ -78,8 +78,8 @@ def test_every_input_is_used_and_every_used_input_exists() -> None:
 
 def test_the_lock_is_derived_before_anything_believes_it() -> None:
     names = list(STEPS)
-    assert names.index("Derive the lock anew") < names.index("Check") < names.index("Compare")
-    assert STEPS["Derive the lock anew"]["run"].startswith("env -i ")
+    assert names.index("Derive the lock again") < names.index("Check") < names.index("Compare")
+    assert STEPS["Derive the lock again"]["run"].startswith("env -i ")
     assert "steps.lock.outcome == 'success'" in STEPS["Compare"]["if"]
 
 
@@ -124,7 +124,7 @@ def runner(team: Path, tmp_path: Path) -> Runner:
 @pytest.mark.long
 def test_the_steps_pass_where_nothing_changed(runner: Runner) -> None:
     for done in (
-        runner.run("Derive the lock anew"),
+        runner.run("Derive the lock again"),
         runner.run("Check"),
         runner.run("Compare", BASE="HEAD", FAIL_ON="widened", FROM=""),
         runner.run("Write SARIF"),
@@ -174,7 +174,7 @@ def test_a_stale_lock_fails_and_is_annotated(runner: Runner) -> None:
     (runner.workspace / "workers/helper.worker").write_text(
         "---\nname: helper\n---\nOther.\n", encoding="utf-8"
     )
-    assert runner.run("Derive the lock anew").returncode == 1
+    assert runner.run("Derive the lock again").returncode == 1
     done = runner.run("Check")
     assert done.returncode == 1
     assert "::error " in done.stdout
@@ -192,7 +192,7 @@ def test_the_lock_is_derived_without_the_secrets_of_the_job(runner: Runner) -> N
     )
     manifest.write_text(text, encoding="utf-8")
     runner.environment["SECRET_TOKEN"] = "canary"
-    done = runner.run("Derive the lock anew")
+    done = runner.run("Derive the lock again")
     output = done.stdout + done.stderr
     assert "were seen" in output
     assert "SECRET_TOKEN" not in output

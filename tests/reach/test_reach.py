@@ -24,7 +24,7 @@ from llmdo.policy.authority import (
     gravity,
     strictest,
 )
-from llmdo.policy.vocabulary import GRAVEST_FIRST, UNDECLARED, VOCABULARY
+from llmdo.policy.vocabulary import UNDECLARED, VOCABULARY, WORST_FIRST
 from llmdo.reach import Analysis, entry_ceiling
 from llmdo.reach.edges import calls_by_worker
 from llmdo.reach.paths import Target, paths_to
@@ -300,14 +300,14 @@ def test_an_edge_says_the_mildest_decision_over_its_calls_on_all_paths_to_it(gra
 
 @tried(100)
 @given(graphs())
-def test_the_gravest_row_comes_first(graph) -> None:
+def test_the_worst_row_comes_first(graph) -> None:
     rows = Analysis(graph).of(graph.entries["e"])
     places = [(STRICTNESS[row.decision], gravity(row.capability)) for row in rows]
     assert places == sorted(places)
 
 
 def test_every_capability_has_a_place_among_the_grave_ones() -> None:
-    assert set(VOCABULARY) - set(GRAVEST_FIRST) == {UNDECLARED}
+    assert set(VOCABULARY) - set(WORST_FIRST) == {UNDECLARED}
     names = ["proc", "proc.exec.unlisted", "proc.exec", "fs", "fs.write:in/**", "x.shop.pay", "fs.read"]
     assert sorted(map(Capability.parse, sorted(names)), key=gravity) == list(map(Capability.parse, names))
 

@@ -391,7 +391,7 @@ def test_a_history_is_a_strangers_where_a_program_hands_it_in(root: Path) -> Non
     assert go(root, history=earlier.messages).denied
 
 
-# Over processes: labels are worked out anew, and nothing that a journal says loosens a rule.
+# Over processes: labels are worked out again, and nothing that a journal says loosens a rule.
 
 
 def kept(root: Path, mode: ReplayMode | None = None, **options: Any) -> RunOutcome:

@@ -152,7 +152,7 @@ def test_a_terminal_that_goes_away_answers_nothing(typed: bytes) -> None:
         if typed.startswith(b"show"):
             await shown(screen, 2)
         if typed.startswith(b"edit"):
-            await shown(screen, 1, "type them anew")
+            await shown(screen, 1, "type them again")
         close(person)
         return await asking
 

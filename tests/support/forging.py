@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @contextmanager
 def forging(journal: Path) -> Iterator[sqlite3.Connection]:
-    """A connection to change the journal with, which is chained and anchored anew afterwards."""
+    """A connection to change the journal with, which is chained and anchored again afterwards."""
     with closing(sqlite3.connect(journal)) as connection:
         yield connection
         entries, places = _chain_entries(connection)

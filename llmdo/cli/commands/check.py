@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 def check(
     where: Workspaces,
     chosen: checking.CheckOptions,
-    watch: Annotated[bool, option("Print the findings anew whenever a file changes, until Ctrl-C.")] = False,
+    watch: Annotated[bool, option("Print the findings again whenever a file changes, until Ctrl-C.")] = False,
     origin: Annotated[tuple[str, str] | None, ORIGIN] = None,
 ) -> int:
     """Prove from files alone that the workspace is sound. Runs nothing of it, but for --fix and a stale lock."""

@@ -129,7 +129,7 @@ def retry(
     approvals: Approvals = "later",
     format: Form = "text",  # noqa: A002
 ) -> int:
-    """Go on with items that failed or that a person has to decide about; a run that cannot go on is begun anew."""
+    """Go on with items that failed or that a person has to decide about; a run that cannot go on is begun again."""
     failed = request.failed or bool(request.keys) or request.unsure is None
     request = replace(request, failed=failed)
     return resume(request, bounds, working, answers, processes, fleet, approvals, format)

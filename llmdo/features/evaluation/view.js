@@ -7,7 +7,7 @@ import { lookAgain } from "./looking.js";
 import { href } from "./router.js";
 import { empty, withCode } from "./states.js";
 
-const ANEW = 2000; // ms until an evaluation with runs that are left is read anew
+const ANEW = 2000; // ms until an evaluation with runs that are left is read again
 const TONES = { good: "allowed", asks: "needs_approval", bad: "blocked", note: "" };
 
 function size(evaluated) {

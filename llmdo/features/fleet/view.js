@@ -7,7 +7,7 @@ import { lookAgain } from "./looking.js";
 import { href } from "./router.js";
 import { empty, withCode } from "./states.js";
 
-const ANEW = 2000; // ms until it is asked about anew, while somebody looks at it
+const ANEW = 2000; // ms until it is asked about again, while somebody looks at it
 const LOCK = 12; // letters by which a person tells a lock from others
 
 function short(lock) {

@@ -8,7 +8,7 @@ import { href } from "./router.js";
 import { empty, withCode } from "./states.js";
 import { values } from "./values.js";
 
-const ANEW = 5000; // ms until a session is read anew, which may go on
+const ANEW = 5000; // ms until a session is read again, which may go on
 const TONES = { asks: "needs_approval", denied: "blocked" };
 
 function table(title, kind, heads, rows) {

@@ -11,7 +11,7 @@ from llmdo.reach import Hop, Row
 from llmdo.reach.flows import FlowRow
 from llmdo.render.flows import DANGERS
 from llmdo.render.graph import Edge
-from llmdo.render.reach import UNKNOWN, capability, gravest_danger, row_danger
+from llmdo.render.reach import UNKNOWN, capability, row_danger, worst_danger
 from llmdo.syntax.document import Place
 
 if TYPE_CHECKING:
@@ -88,7 +88,7 @@ def _edge(edge: Edge) -> object:
         "name": edge.target,
         "kind": edge.kind,
         "decision": edge.decision,
-        "danger": gravest_danger(edge.calls),
+        "danger": worst_danger(edge.calls),
         "raised": {decision: names for decision, names in raised.items() if names},
     }
 

@@ -13,7 +13,7 @@ from llmdo.reach import depth_of
 from llmdo.reach.flows import after_strangers
 from llmdo.reach.selectors import closure
 from llmdo.render import graph as drawings
-from llmdo.render.reach import UNKNOWN, capability, gravest_danger, path, row_danger
+from llmdo.render.reach import UNKNOWN, capability, path, row_danger, worst_danger
 from llmdo.services import reach as service
 from llmdo.version import __version__
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 WHOLE = "/api/project"
 ONE = "/api/reach"
-GRAVEST = 3  # of what an entry reaches, as many as a line of a list has room for
+WORST = 3  # of what an entry reaches, as many as a line of a list has room for
 
 
 def project(subject: Subject, inquiry: Inquiry) -> object:
@@ -113,10 +113,10 @@ def _line(analysis: Analysis, entry: Entry, rows: Sequence[Row]) -> dict[str, ob
         "name": entry.name,
         "workers": len(list(closure(analysis.graph.edges, _starts(analysis.graph, entry)))),
         "decisions": {"allowed": 0, "needs_approval": 0, "blocked": 0, **decisions},
-        "danger": gravest_danger(unasked),
-        "gravest": [
+        "danger": worst_danger(unasked),
+        "worst": [
             {"capability": capability(row), "danger": row_danger(row), "way": path(row)}
-            for row in unasked[:GRAVEST]
+            for row in unasked[:WORST]
         ],
         "reaches": {
             decision: [capability(row) for row in rows if row.decision == decision]

@@ -21,7 +21,7 @@ COLUMNS = (
     "Commit",
     "Formats",
     "Agents",
-    "Gravest without a question",
+    "Worst without a question",
     "Findings by kind",
     "Asked first",
     "Not read",
@@ -31,7 +31,7 @@ _SCRIPT = Path(__file__).with_name("static") / "sort.js"
 
 _LEGEND = {
     "Agents": "agents in files of the project; where there are none, the sessions that a person or a workflow starts.",
-    "Gravest without a question": "the gravest that some agent or session may do while nobody is asked. "
+    "Worst without a question": "the worst that some agent or session may do while nobody is asked. "
     "For most projects that is the point of having an agent.",
     "Findings by kind": "what an owner may want to look at, with the number of places. A finding is no fault: files do "
     "not say what was intended, and the page of a project says for each kind when it is by design.",
@@ -112,7 +112,7 @@ def _row(project: SurveyedProject) -> Markup:
         *cells,
         element("td", ", ".join(project.formats) or "none"),
         _number(project.agents),
-        element("td", ", ".join(project.unasked) or "nothing", class_="gravest"),
+        element("td", ", ".join(project.unasked) or "nothing", class_="worst"),
         element("td", *map(_kind, project.kinds), data_key=str(findings), class_="kinds"),
         _number(project.asked),
         _number(project.unread),

@@ -62,7 +62,7 @@ def _list(title: str, items: Iterable[str], name: str = "ul") -> Iterator[Markup
 
 
 def _findings(listed: ListedProject, causes: Sequence[Cause]) -> Iterator[Markup]:
-    """The findings, the gravest first; further ones can be opened."""
+    """The findings, the worst first; further ones can be opened."""
     yield element("h2", "What an owner may want to look at")
     if not causes:
         yield element("p", "Nothing: llmdo has no finding here.")

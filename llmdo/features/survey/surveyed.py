@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from llmdo.features.survey.listed import ListedProject
     from llmdo.render.page import Reached
 
-GRAVEST = 3  # capabilities in a row
+WORST = 3  # capabilities in a row
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,7 +34,7 @@ class SurveyedProject:
     formats: tuple[str, ...] = ()
     agents: int = 0
     unasked: tuple[str, ...] = ()
-    """The gravest capabilities that an agent has without a question, in words."""
+    """The worst capabilities that an agent has without a question, in words."""
     kinds: tuple[tuple[str, int], ...] = ()
     """The codes of findings, each with its number."""
     asked: int = 0
@@ -75,7 +75,7 @@ def survey(listed: ListedProject, fail_on: tuple[str, ...] = ()) -> SurveyedProj
         listed=listed,
         formats=tuple(team.format for team in read.teams if team.agents),
         agents=summary.agents,
-        unasked=tuple(_gravest(reached)),
+        unasked=tuple(_worst(reached)),
         kinds=tuple(sorted(numbers.items())),
         asked=sum(cause.number for cause in summary.asked),
         unread=sum(cause.number for cause in summary.unread),
@@ -85,11 +85,11 @@ def survey(listed: ListedProject, fail_on: tuple[str, ...] = ()) -> SurveyedProj
     )
 
 
-def _gravest(reached: Iterable[Reached]) -> Iterator[str]:
-    """The gravest capabilities without a question, in words: one of commands, one of files, and so on."""
+def _worst(reached: Iterable[Reached]) -> Iterator[str]:
+    """The worst capabilities without a question, in words: one of commands, one of files, and so on."""
     first_of: dict[str, str] = {}
     for line in reached:
         if line.unasked:
             name = line.best.capability.name
             first_of.setdefault(name.partition(".")[0], kinds.ability(name))
-    yield from list(first_of.values())[:GRAVEST]
+    yield from list(first_of.values())[:WORST]

@@ -223,7 +223,7 @@ class AskOnTerminal:
         for line in before.splitlines():
             for row in rows(line, self._screen.columns - len(MARGIN)):
                 self._screen.say(f"{MARGIN}{row}\n")
-        self._screen.say("type them anew, then an empty line:\n")
+        self._screen.say("type them again, then an empty line:\n")
         typed = ""
         while (line := self._screen.line(cancelled.is_set)).strip():
             typed += line

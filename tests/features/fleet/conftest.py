@@ -34,7 +34,7 @@ def root(tmp_path: Path) -> Path:
 
 @pytest.fixture(scope="session")
 def migrated(cluster: postgres.Cluster) -> str:
-    """The address of a database with all tables, which copies are made of: to make them anew takes seconds."""
+    """The address of a database with all tables, which copies are made of: to make them again takes seconds."""
     from llmdo.services.queue import migrate
 
     address = cluster.new_database()

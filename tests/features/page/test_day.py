@@ -46,7 +46,7 @@ def used(root: Path) -> Path:
 
 
 @pytest.mark.browser
-def test_the_page_starts_with_what_waits_what_failed_what_changed_and_the_gravest(
+def test_the_page_starts_with_what_waits_what_failed_what_changed_and_the_worst(
     page: Page, serve: Serve, tmp_path: Path
 ) -> None:
     root = used(tmp_path)
@@ -59,7 +59,7 @@ def test_the_page_starts_with_what_waits_what_failed_what_changed_and_the_graves
     expect(part(page, "changed").locator("li").first).to_have_text(
         "+ proc.exec.unlisted of main: allowed without approval"
     )
-    expect(part(page, "gravest").locator("li")).to_have_text("mainproc.exec.unlistedmain > shell")
+    expect(part(page, "worst").locator("li")).to_have_text("mainproc.exec.unlistedmain > shell")
     part(page, "changed").locator("li a").first.click()
     expect(page.locator(".row[aria-pressed=true] .capability")).to_contain_text("proc.exec.unlisted")
     go(page, "#/")
@@ -132,13 +132,13 @@ def test_a_file_shows_of_the_day_what_it_holds(page: Page, widened: Path, tmp_pa
     page.context.set_offline(True)
     page.goto(file.as_uri())
     ready(page)
-    expect(page.locator(".day-part h2")).to_have_text(["Gravest without a question"])
+    expect(page.locator(".day-part h2")).to_have_text(["Worst without a question"])
     done = llmdo_elsewhere(widened, "page", "--export", str(file), "--rev", "HEAD..worktree")
     assert done.returncode == 0, done.stderr
     page.goto(f"{file.as_uri()}#/")
     page.reload()
     ready(page)
-    expect(page.locator(".day-part h2")).to_have_text(["Changes", "Gravest without a question"])
+    expect(page.locator(".day-part h2")).to_have_text(["Changes", "Worst without a question"])
     part(page, "changed").get_by_role("link").click()
     expect(page.locator("h1")).to_have_text("Widened")
 
@@ -183,12 +183,12 @@ def test_a_shell_that_nobody_is_asked_about_is_red_wherever_it_is_shown(
 ) -> None:
     colour = "element => getComputedStyle(element).color"
     serve(example("confused_deputy")).open(page)
-    shell = part(page, "gravest").locator("li", has_text="release").locator("code")
+    shell = part(page, "worst").locator("li", has_text="release").locator("code")
     expect(shell).to_have_text("proc.exec")
     assert shell.evaluate(colour) == RED
     go(page, "#/reach")
     row = page.locator("tbody tr", has_text="release")
-    assert row.locator("td.gravest code").first.evaluate(colour) == RED
+    assert row.locator("td.worst code").first.evaluate(colour) == RED
     assert row.locator("td.number").nth(1).evaluate(colour) == RED
     go(page, "#/reach/release?to=proc.exec")
     expect(page.locator(".row[aria-pressed=true]")).to_have_css("border-left-color", RED)

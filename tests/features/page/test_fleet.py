@@ -88,7 +88,7 @@ def test_workers_their_beats_and_what_they_have_are_shown_as_they_are(
         rows(
             "DELETE FROM llmdo_queue.workflow_status WHERE workflow_uuid LIKE '%c@1' OR workflow_uuid LIKE '%d@1'"
         )
-        expect(line[idle]).to_contain_text("leaving")  # it is looked at anew by itself
+        expect(line[idle]).to_contain_text("leaving")  # it is looked at again by itself
         expect(page.get_by_role("region", name="Waiting")).to_have_count(0)
     assert page.locator("main img").count() == 0
 

@@ -168,7 +168,7 @@ def test_the_decisions_of_a_session_are_shown_in_their_order(
     expect(rows).to_have_count(2)
     assert page.url.endswith("?only=stopped")
     session.call("Write", file_path="docs/b.md", content="")
-    expect(rows).to_have_count(3)  # it is looked at anew by itself
+    expect(rows).to_have_count(3)  # it is looked at again by itself
     go(page, "#/session/claude-no-such")
     expect(page.locator(".state")).to_contain_text("this project has no such session")
     problems[:] = [problem for problem in problems if "404" not in problem]

@@ -30,7 +30,7 @@ def test_the_token_leaves_the_address_and_stays_in_the_tab(page: Page, serve: Ca
     assert served.token not in page.url
     assert page.evaluate("document.cookie") == ""
     page.reload()
-    expect(page.locator(".day-gravest")).to_contain_text("release")
+    expect(page.locator(".day-worst")).to_contain_text("release")
 
 
 @pytest.mark.long

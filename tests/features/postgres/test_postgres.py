@@ -299,7 +299,7 @@ def test_what_a_server_lost_that_failed_at_once_is_written_again(
         for step in range(2, 6):
             journal.add(called(step))
             journal.commit("written")
-        os.kill(writer, signal.SIGKILL)  # which ends all of the server, and has it begin anew
+        os.kill(writer, signal.SIGKILL)  # which ends all of the server, and has it begin again
         until(lambda: is_up(store) and rows(store, asked) != [(writer,)])
         assert rows(store, "SELECT count(*) FROM llmdo.entry") == [(1,)], "the server lost nothing"
         if then == "written":

@@ -19,7 +19,7 @@ CallContext = Any
 
 @dataclass
 class ToolsetSpec:
-    """A toolset that is made anew for each agent."""
+    """A toolset that is made again for each agent."""
 
     factory: Callable[..., Any]
 

@@ -3,14 +3,14 @@
 import { h } from "./dom.js";
 import { href } from "./router.js";
 import { place } from "./witness.js";
-import { dangerClass, gravestOf, WORDS } from "./words.js";
+import { dangerClass, worstOf, WORDS } from "./words.js";
 
 function decided(raised) {
   return Object.entries(raised).map(([decision, dangers]) =>
     h(
       "p",
       { class: "raised" },
-      h("span", { class: ["gate", decision, dangerClass(gravestOf(Object.values(dangers)))] }, WORDS[decision].toLowerCase()),
+      h("span", { class: ["gate", decision, dangerClass(worstOf(Object.values(dangers)))] }, WORDS[decision].toLowerCase()),
       Object.keys(dangers).map((each) => h("code", {}, each)),
     ),
   );

@@ -38,7 +38,7 @@ class App {
     return [
       { group: "Everywhere", keys: "?", words: "list all keys", run: () => this.keyboard.list() },
       { group: "Everywhere", keys: "/", words: "search", run: () => this.search.open() },
-      { group: "Everywhere", keys: "r", words: "read everything anew", run: () => this.show({ anew: true }) },
+      { group: "Everywhere", keys: "r", words: "read everything again", run: () => this.show({ anew: true }) },
     ];
   }
 

@@ -3,7 +3,7 @@
 import { get } from "./client.js";
 import { h } from "./dom.js";
 
-const ANEW = 10_000; // ms until they are counted anew, while somebody has the page before them
+const ANEW = 10_000; // ms until they are counted again, while somebody has the page before them
 
 export class InboxCount {
   constructor() {
@@ -13,7 +13,7 @@ export class InboxCount {
     this.timer = null;
   }
 
-  /** Counts, and goes on with it until a count fails: whatever is shown next begins anew. */
+  /** Counts, and goes on with it until a count fails: whatever is shown next begins again. */
   start() {
     if (this.timer !== null) return;
     this.timer = setInterval(() => document.hidden || this.look(), ANEW);

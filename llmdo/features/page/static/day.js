@@ -1,4 +1,4 @@
-// The first view: what waits, what failed last, what changed in reach since the lock, and the gravest that nobody is asked about.
+// The first view: what waits, what failed last, what changed in reach since the lock, and the worst that nobody is asked about.
 
 import { ago, moment } from "./amounts.js";
 import { get, heldOf, isFile } from "./client.js";
@@ -10,7 +10,7 @@ import { href } from "./router.js";
 import { withCode } from "./states.js";
 import { dangerClass } from "./words.js";
 
-const ANEW = 30_000; // ms until the parts are read anew: they take a reading of the project and of many journals
+const ANEW = 30_000; // ms until the parts are read again: they take a reading of the project and of many journals
 const MOST = 6; // entries
 
 /** A part of the day: a heading that leads to its view, and what is in it. */
@@ -82,12 +82,12 @@ function remarks(data) {
   return data.notes.map((note) => h("p", { class: "note" }, withCode(note)));
 }
 
-/** What entries can do at their gravest with nobody asked; those that only read are counted. */
-function gravest(entries) {
+/** What entries can do at their worst with nobody asked; those that only read are counted. */
+function worst(entries) {
   const ordered = entries.toSorted((a, b) => a.place - b.place);
   const grave = ordered.filter((entry) => ["high", "medium"].includes(entry.danger));
   const list = grave.slice(0, MOST).map((entry) => {
-    const [first] = entry.gravest;
+    const [first] = entry.worst;
     return h(
       "li",
       {},
@@ -102,7 +102,7 @@ function gravest(entries) {
   });
   const rest = entries.length - grave.length;
   const words = [grave.length > list.length && `${grave.length - list.length} more.`, rest > 0 && `${counted(rest, "entry", "entries")} without a question only ${rest === 1 ? "reads" : "read"}, or ${rest === 1 ? "does" : "do"} nothing.`];
-  return part("gravest", "Gravest without a question", h("a", { href: href("reach") }, counted(entries.length, "entry", "entries")), list.length > 0 && h("ul", {}, list), quiet(words.filter(Boolean).join(" ")));
+  return part("worst", "Worst without a question", h("a", { href: href("reach") }, counted(entries.length, "entry", "entries")), list.length > 0 && h("ul", {}, list), quiet(words.filter(Boolean).join(" ")));
 }
 
 /** What a file holds of the day: the run and the changes that were put into it. */
@@ -125,7 +125,7 @@ export const day = {
   render(_data, context) {
     const { entries, name, notes } = context.project;
     const parts = h("div", { class: "day-parts" }, isFile && held());
-    const reach = entries.length ? gravest(entries) : part("gravest", "Gravest without a question", null, noEntry());
+    const reach = entries.length ? worst(entries) : part("worst", "Worst without a question", null, noEntry());
     const draw = (data) => fill(parts, data.waiting && waiting(data.waiting), data.failed && failed(data.failed), changed(data.changed), reach);
     if (isFile) parts.append(reach);
     else {

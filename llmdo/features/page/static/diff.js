@@ -279,7 +279,7 @@ function title(data) {
   return data.verdict === "same" ? "Nothing changed" : `${data.verdict[0].toUpperCase()}${data.verdict.slice(1)}${accepted}`;
 }
 
-/** The two revisions, to be chosen anew where there is a server to ask. */
+/** The two revisions, to be chosen again where there is a server to ask. */
 function range(sides, context) {
   if (isFile) return h("p", { class: "lead" }, h("code", {}, sides.after), " against ", h("code", {}, sides.before));
   const field = (name, label) => {

@@ -6,7 +6,7 @@ import { lookAgain } from "./looking.js";
 import { href } from "./router.js";
 import { empty, withCode } from "./states.js";
 
-const ANEW = 5000; // ms until the files are checked anew, while somebody looks
+const ANEW = 5000; // ms until the files are checked again, while somebody looks
 const TONES = { error: "blocked", warning: "needs_approval", note: "running" };
 
 function placeOf({ path, line, column }) {

@@ -10,7 +10,7 @@ import { questionCard } from "./question.js";
 import { href } from "./router.js";
 import { empty, failing } from "./states.js";
 
-const ANEW = 2000; // ms until the list is read anew, while somebody looks at it
+const ANEW = 2000; // ms until the list is read again, while somebody looks at it
 
 function addressOf(item) {
   return href("inbox", item.run, item.path.split("/"), item.calls ? { like: 1 } : {});

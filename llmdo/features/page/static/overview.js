@@ -1,4 +1,4 @@
-// All entries of a project, the gravest first, each with what it can reach at its gravest; and a filter.
+// All entries of a project, the worst first, each with what it can reach at its worst; and a filter.
 
 import { counted, fill, h } from "./dom.js";
 import { href } from "./router.js";
@@ -19,7 +19,7 @@ function row(entry, decisions) {
     h("th", { scope: "row" }, h("a", { href: href("reach", entry.name) }, entry.name)),
     h("td", { class: "number" }, entry.workers.toLocaleString("en")),
     decisions.map((decision) => [decision, entry.decisions[decision] ?? 0]).map(([decision, number]) => h("td", { class: ["number", number ? dangerClass(dangers[decision]) : "zero"] }, number.toLocaleString("en"))),
-    h("td", { class: "gravest" }, entry.gravest.map((each) => h("a", { href: href("reach", entry.name, { to: each.capability }) }, h("code", { class: ["danger", dangerClass(each.danger)] }, each.capability)))),
+    h("td", { class: "worst" }, entry.worst.map((each) => h("a", { href: href("reach", entry.name, { to: each.capability }) }, h("code", { class: ["danger", dangerClass(each.danger)] }, each.capability)))),
   );
 }
 
@@ -80,7 +80,7 @@ function table(entries) {
           h("th", { scope: "col" }, "Entry"),
           h("th", { scope: "col", class: "number" }, "Workers"),
           decisions.map((decision) => h("th", { scope: "col", class: "number" }, ROW_WORDS[decision])),
-          h("th", { scope: "col" }, "The gravest without a question"),
+          h("th", { scope: "col" }, "The worst without a question"),
         ),
       ),
       h("tbody", {}, entries.map((entry) => row(entry, decisions))),

@@ -10,7 +10,7 @@ import { difference, Folds, values } from "./values.js";
 const DONE = {
   allow: "Allowed.",
   always: "Allowed until the run ends.",
-  edit: "Changed. The call is decided on anew, and asks again where the rules say so.",
+  edit: "Changed. The call is decided on again, and asks again where the rules say so.",
   refuse: "Refused. Its model is told.",
   stop: "The run was ended. `llmdo resume` goes on with it.",
 };

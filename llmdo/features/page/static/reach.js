@@ -158,7 +158,7 @@ class Reach {
     return keys.map(([key, words, run]) => ({ group: "Reach", keys: key, words, run }));
   }
 
-  /** The row that is chosen: the gravest where nobody chose any. */
+  /** The row that is chosen: the worst where nobody chose any. */
   row() {
     const { rows } = this.data;
     return rows.find((row) => row.capability === this.context.query.to) ?? rows[0];

@@ -213,7 +213,7 @@ class RunView {
     return this.name({ path: node.path.split("/") }, { ...(node.place && Object.fromEntries([node.place])), errors: this.isOfErrors }); // at once: the next key may come before the address is heard of
   }
 
-  /** Shows what an address says without loading the run anew. */
+  /** Shows what an address says without loading the run again. */
   name(parameters, query) {
     const before = [this.chosen, this.isOfErrors];
     this.take(parameters, query);

@@ -62,13 +62,13 @@ function fieldsInput(entry, given) {
 }
 
 /** What the entry may do with nobody asked, before it is started. */
-function gravest(name, context) {
+function worst(name, context) {
   const line = context.project.entries.find((each) => each.name === name);
   if (!line) return null;
-  const unasked = line.gravest.map((each) => h("code", { class: ["danger", dangerClass(each.danger)] }, each.capability));
+  const unasked = line.worst.map((each) => h("code", { class: ["danger", dangerClass(each.danger)] }, each.capability));
   return h(
     "p",
-    { class: "dim gravest" },
+    { class: "dim worst" },
     unasked.length ? ["Without a question it may: ", unasked.flatMap((each, number) => [number ? ", " : "", each]), ". "] : "It may do nothing without a question. ",
     h("a", { href: href("reach", name) }, "All that it reaches"),
   );
@@ -102,7 +102,7 @@ function formOf(entry, before, continues, context) {
     }
   };
   const left = isOfIt && before.attachments.length > 0 && h("p", { class: "note" }, `What was attached is not attached again: ${before.attachments.join(", ")}.`);
-  return h("form", { class: "answer-form", onsubmit: submit }, entry.description && h("p", {}, entry.description), gravest(entry.name, context), left, input.node, h("div", { class: "buttons" }, button), notice);
+  return h("form", { class: "answer-form", onsubmit: submit }, entry.description && h("p", {}, entry.description), worst(entry.name, context), left, input.node, h("div", { class: "buttons" }, button), notice);
 }
 
 /** Returns once the run has begun. */

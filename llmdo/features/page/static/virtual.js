@@ -31,7 +31,7 @@ export class VirtualList {
     });
   }
 
-  /** Says how many rows there are now, and draws those that are seen anew. */
+  /** Says how many rows there are now, and draws those that are seen again. */
   update(count) {
     this.count = count;
     this.space.style.height = `${count * this.height}px`;

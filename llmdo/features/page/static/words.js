@@ -18,7 +18,7 @@ export function dangerClass(danger) {
   return `danger-${danger}`;
 }
 
-export function gravestOf(dangers) {
+export function worstOf(dangers) {
   return Object.keys(DANGER_WORDS).find((each) => dangers.includes(each)) ?? "none";
 }
 

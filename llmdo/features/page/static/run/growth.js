@@ -2,7 +2,7 @@
 
 import { events, get, isFile } from "../client.js";
 
-const AGAIN = 1500; // ms until a stream that ended is asked for anew
+const AGAIN = 1500; // ms until a stream that ended is asked for again
 
 /** What happened in a run until now, in parts of which the last has no `has_more`. */
 export async function* happened(run, context) {

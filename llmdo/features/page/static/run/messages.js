@@ -78,7 +78,7 @@ export class Messages {
     for (const each of this.drawn.splice(number)) each.element.remove();
   }
 
-  /** Draws those of `requests` that are to be seen, and anew the ones that changed. */
+  /** Draws those of `requests` that are to be seen, and again the ones that changed. */
   update(requests) {
     if (this.isLast && !this.requests.length) this.from = Math.max(0, requests.length - AT_ONCE);
     if (this.from >= requests.length) this.from = 0;
