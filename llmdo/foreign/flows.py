@@ -348,7 +348,7 @@ class _Tools:
             return None
         if any(each.name.startswith("x.github.") for each in shape.declared):
             return WayOut.PUBLIC_HOST
-        if row.scope is None:
+        if row.scope is None or row.is_everywhere:
             return None if self._is_guess(shape) else WayOut.ANY_HOST
         return WayOut.PUBLIC_HOST if is_writable(row.scope) else None
 
