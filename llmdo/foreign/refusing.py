@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
 from llmdo.foreign.building import named
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
 
 _BEFORE = frozenset({"beforeshellexecution", "beforetool", "pretooluse"})
 """The events of clients whose hooks may refuse a call."""
+
+_PART = re.compile(r"(?:[\w-]|\.\*){1,80}")
 
 
 def refuser(project: Foreign, flow: Flow) -> Location | None:
@@ -42,4 +45,13 @@ def _is_about(event: Grant, tool: str) -> bool:
     numbers = [at for at, step in enumerate(event.at.route) if isinstance(step, int)]
     group = Place(event.at.document, event.at.route[: numbers[0] + 1]).data if numbers else None
     matcher = str(group.get("matcher") or "*").lower() if isinstance(group, dict) else "*"
-    return tool in re.split(r"[|,\s]+", matcher) or "*" in matcher
+    return matcher == "*" or any(_names(name, tool) for name in re.split(r"[|,\s]+", matcher))
+
+
+def _names(name: str, tool: str) -> bool:
+    """Whether a part of a matcher fits a tool: it is a regular expression, of which names and `.*` are read.
+
+    A rule such as `Bash(git *)` is none of a tool's name, so its hook is never asked.
+    """
+    plain = name.removeprefix("^").removesuffix("$")
+    return bool(_PART.fullmatch(plain)) and fnmatchcase(tool, plain.replace(".*", "*"))

@@ -6,6 +6,8 @@ from llmdo.extensions.spec import Extension, ForeignFormat
 
 AGENT, MODE, PROMPT = ".agent.md", ".chatmode.md", ".prompt.md"
 """How the names of its files end; in `.github/agents` every Markdown file is an agent."""
+PAGES = frozenset({"copilot-instructions.md", "readme.md"})
+"""The files among them that are agents only with a header, in lower case."""
 LOOKED_AT = (
     ".github/agents/*.md", f".github/agents/**/*{AGENT}", f".github/chatmodes/**/*{MODE}",
     f".github/prompts/**/*{PROMPT}", f"agents/**/*{AGENT}", f"*/agents/**/*{AGENT}", f"plugins/**/agents/**/*{AGENT}",

@@ -10,7 +10,7 @@ from llmdo.base.diagnostic import did_you_mean, excerpt, finding
 from llmdo.base.parts import items
 from llmdo.base.source import Location
 from llmdo.base.values import dataclass, field
-from llmdo.features.copilot import AGENT, LOOKED_AT, MODE, PROMPT, TEXTS
+from llmdo.features.copilot import AGENT, LOOKED_AT, MODE, PAGES, PROMPT, TEXTS
 from llmdo.features.copilot.client import hook_events, session_events
 from llmdo.features.copilot.tools import IN_EDITOR, KnownServer, Tools, UnknownNames, Where
 from llmdo.features.copilot.variants import BUILT_IN, GENERAL, apart, built_in_agents, in_editor
@@ -124,7 +124,7 @@ class _CopilotReader:
     def text(self, path: str) -> reading.Text | None:
         """The header and the prompt of a file; None if it is neither an agent nor a prompt with a header."""
         is_prompt = path.endswith(PROMPT)
-        if not is_prompt and PurePosixPath(path).stem.lower() != "readme":
+        if not is_prompt and PurePosixPath(path).name.lower() not in PAGES:
             return self.files.text_or_prompt(path, KEYS)  # as VS Code takes it
         text = self.files.header(path, PROMPT_KEYS if is_prompt else KEYS)
         self.files.problems.extend(text.document.problems if text else ())

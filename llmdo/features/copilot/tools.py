@@ -74,7 +74,15 @@ for _line in TABLE:
         _BY_NAME.setdefault(_tool.rpartition("/")[2], []).append(_line)
 _OF_SERVERS = {line.tool.partition("/")[0]: line for line in TABLE if line.tool.endswith("/TOOL")}
 
-NAMES = frozenset({*_BY_SET, *_BY_NAME, *(line.tool for line in TABLE if "TOOL" not in line.tool)})
+NAMES = frozenset(
+    {
+        name
+        for line in TABLE
+        if "TOOL" not in line.tool
+        for tool in [line.tool.partition(":")[0]]
+        for name in (line.tool, tool.partition("/")[0], tool.rpartition("/")[2])
+    }
+)
 """The possible names of tools in a file, for suggestions."""
 
 

@@ -68,7 +68,8 @@ class _WorkflowReader:
         """The workflow at `path`, as an agent that nobody is asked about, or None."""
         text = self.files.header(path, KEYS)
         if text is None:
-            if PurePosixPath(path).stem.lower() != "readme" and (source := self.files.source(path)):
+            is_meant = path.startswith(".github/") and PurePosixPath(path).stem.lower() != "readme"
+            if is_meant and (source := self.files.source(path)):
                 message = f"`{path}` has no header, so it is not a workflow"
                 self.files.problems.append(finding("LDO152", source.location(), message))
             return None

@@ -40,7 +40,7 @@ def _agents(files: Files, document: Document) -> Iterator[Agent]:
     if key is None:
         if PurePosixPath(document.source.path).name == SETTINGS:
             return
-        message = "there is no `mcpServers` in this file"
+        message = "there is no `mcpServers` at the top of this file"
         files.problems.append(finding("LDO152", document.source.location(), message))
         return
     known = servers.servers_in(document, key)

@@ -71,7 +71,7 @@ def _text(files: Files, path: str) -> Text | None:
     if content:
         files.problems.extend(content.document.problems)
     elif source := files.source(path):
-        message = f"`{path}` has no header, so clients load no skill from it"
+        message = f"`{path}` has no header, without which clients other than Claude Code load no skill"
         files.problems.append(finding("LDO152", source.location(), message))
     return content
 

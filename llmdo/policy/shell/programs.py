@@ -17,7 +17,7 @@ _WRAPPERS = frozenset({
     "setsid", "snap", "socat", "stdbuf", "strace", "su", "sudo", "systemd-run", "taskset", "tclsh", "time", "timeout",
     "tini", "tmux", "torsocks", "trap", "unbuffer", "unshare", "valgrind", "watch", "watchexec", "xargs", "xvfb-run",
     "entr", "setcap", "capsh", "catchsegv", "dumb-init", "gosu", "start-stop-daemon", "uftrace",
-    "ssh", "mosh", "npx", "uvx", "nix-shell",
+    "ssh", "mosh", "npx", "uvx", "nix-shell", "xcrun",
 })  # fmt: skip
 """They run the program that their arguments name, which may be another one of these."""
 
@@ -33,8 +33,8 @@ LAUNCHERS = _WRAPPERS | frozenset({
     "qemu-system-x86_64", "runc", "singularity", "apptainer", "vagrant",
     # package and build tools: their files are programs
     "ansible", "ansible-playbook", "ant", "apk", "apt", "apt-get", "bazel", "brew", "bundle", "cargo", "cmake",
-    "composer", "conda", "dnf", "dpkg", "gem", "go", "gradle", "gradlew", "just", "make", "mamba", "meson", "mvn",
-    "ninja", "nix", "npm", "nox", "pacman", "pip", "pip3", "pipx", "pnpm", "poetry", "rake",
+    "composer", "conda", "dnf", "dpkg", "fastlane", "gem", "go", "gradle", "gradlew", "just", "make", "mamba",
+    "meson", "mvn", "ninja", "nix", "npm", "nox", "pacman", "pip", "pip3", "pipx", "pnpm", "poetry", "rake",
     "rustup", "scons", "task", "terraform", "tox", "uv", "yarn", "yum", "zypper", "hatch", "pdm", "pixi",
     "pre-commit", "corepack",
     # test runners
@@ -61,6 +61,7 @@ _COMMANDS: dict[str, tuple[str, ...]] = {
     "conda": ("install", "run"),
     "docker": ("build", "exec", "run"),
     "gem": ("install",),
+    "gh": ("alias", "alias set", "codespace", "codespace ssh", "extension", "extension install"),
     "git": (
         "bisect", "bisect run", "config", "difftool", "filter-branch", "hook", "hook run", "mergetool", "submodule",
         "submodule foreach",

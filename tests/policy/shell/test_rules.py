@@ -116,7 +116,7 @@ def test_an_open_rule_for_a_launcher_vouches_for_nothing(line: str) -> None:
         "xargs -n 1 sh", "env", "env A=1", "env -u A", "env A=1 python", "nice", "nice -n 10", "nice make", "timeout 5",
         "timeout -s KILL 5", "timeout 5 python", "timeout 5s bash", "nohup", "stdbuf -oL", "sudo -u bob", "sudo make",
         "ssh", "ssh host", "ssh -p 22 host", "ssh -o X host", "flock x", "chroot .", "git", "git -C sub",
-        "git --no-pager", "git bisect", "git bisect run", "git submodule", "git submodule foreach", "git config",
+        "gh", "gh alias", "gh alias set", "gh extension install", "xcrun", "fastlane", "git --no-pager", "git bisect", "git bisect run", "git submodule", "git submodule foreach", "git config",
         "git difftool", "git hook run", "docker run", "docker exec box", "docker exec -i box sh", "npm run", "npm exec",
         "npx", "uv run", "uv run python", "pip install", "find . -exec", "rg --pre", "python -m", "python3.12", "bash -c",
         "hg", "ed", "less", "pytest", "kubectl exec pod", "mosh host", "podman exec box", "podman run image", "script log",
@@ -145,7 +145,7 @@ def test_so_does_one_with_an_option_that_says_what_runs(run: str, flag: str) -> 
 @pytest.mark.parametrize(
     "run",
     [
-        "git log", "git --no-pager log", "git bisect start", "git submodule status", "sed -n 1,5p", "make test",
+        "git log", "gh issue list", "gh pr", "git --no-pager log", "git bisect start", "git submodule status", "sed -n 1,5p", "make test",
         "timeout 5 python a.py", "env A=1 python a.py", "nice -n 10 make test", "python a.py", "python -m pytest",
         "uv run pytest tests", "npm run test", "docker exec box ls", "ssh host uptime", "find . -exec wc -l", "mkdir",
         "xargs -n 1 wc", "chroot . ls", "docker run image ls", "flock x ls", "kubectl exec pod ls", "mosh host ls",
