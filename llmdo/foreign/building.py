@@ -273,7 +273,7 @@ class _Builder:
             config="",
             prompt="",
             uses=tuple(uses[built] for built in sorted(uses)),
-            approvals=tuple(_approvals(replace(agent, calls=()), grants)),
+            approvals=tuple(_approvals(replace(agent, calls=()), grants, is_governed=self._is_governed)),
             attachments=_NO_ATTACHMENTS,
         )
 
@@ -319,7 +319,8 @@ class _Builder:
         )
         calls = tuple((call.decision, call.origin, _line(call.at)) for call in agent.calls)
         if (key, calls) not in self._approvals:
-            self._approvals[key, calls] = tuple(_approvals(agent, grants))
+            rules = _approvals(agent, grants, is_governed=self._is_governed)
+            self._approvals[key, calls] = tuple(rules)
         return self._approvals[key, calls]
 
 
@@ -409,20 +410,29 @@ def _mildest(grants: Iterable[Grant]) -> dict[Capability, Grant]:
     return mildest_by_capability
 
 
-def _approvals(agent: Agent, grants: Sequence[Grant]) -> Iterator[Rule]:
+def _approvals(agent: Agent, grants: Sequence[Grant], *, is_governed: bool) -> Iterator[Rule]:
+    """The rules of an agent itself. A rule of a lock cannot leave parts out: there, all counts as the milder part."""
     mildest = _mildest(grants)
-    # A rule of a worker cannot leave a part out: where a scope or a capability below is milder, all counts as that.
-    milder = {each.name for each, grant in mildest.items() if each.scope and grant.decision == "allowed"}
-    milder |= {
-        capability.name
+    milder = {
+        capability: tuple(
+            sorted(
+                below
+                for below, other in mildest.items()
+                if STRICTNESS[other.decision] < STRICTNESS[grant.decision] and capability.contains(below)
+            )
+        )
         for capability, grant in mildest.items()
-        for below, other in mildest.items()
-        if STRICTNESS[other.decision] < STRICTNESS[grant.decision] and capability.contains(below)
     }
+    scoped = {each.name for each, grant in mildest.items() if each.scope and grant.decision == "allowed"}
+    scoped |= {capability.name for capability, parts in milder.items() if parts}
     for capability, grant in sorted(mildest.items(), key=lambda pair: str(pair[0])):
         is_telling = grant.decision != "allowed" or not _is_usual(capability, grant)
-        if is_telling and capability.name not in {UNTRUSTED.name, *milder}:
+        if not is_telling or capability.name == UNTRUSTED.name:
+            continue
+        if capability.name not in scoped:
             yield Rule(capability, grant.decision, grant.origin, grant.rule_at)
+        elif milder[capability] and not is_governed:
+            yield Rule(capability, grant.decision, grant.origin, grant.rule_at, milder[capability])
     if agent.calls and not agent.everyone:
         call = min(agent.calls, key=lambda called: STRICTNESS[called.decision])
         if call.decision != "allowed":

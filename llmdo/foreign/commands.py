@@ -11,7 +11,7 @@ from llmdo.policy.authority import Capability
 from llmdo.policy.shell.rules import EXEC, UNLISTED, ShellRule
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
 _REST = re.compile(r"(?::\*|\s*\*)\s*$")
 """Endings of a pattern that let anything follow: `git log:*`, `git log *`, `git log*`."""
@@ -31,10 +31,11 @@ _SHOWING = frozenset({("command", "-V"), ("command", "-v")})
 """Beginnings of commands that only show the program of a name."""
 
 
-def commands(pattern: str, *, is_prefix: bool = False) -> Capability:
+def commands(pattern: str, *, is_prefix: bool = False, asked: Collection[str] = ()) -> Capability:
     """The capability of the matching commands: every command, if a launcher or an interpreter may be given anything.
 
-    `is_prefix`: anything may follow the pattern even if it does not say so.
+    `is_prefix`: anything may follow the pattern even if it does not say so. `asked`: programs of which the client asks
+    about each call that runs another program, whatever a pattern allows.
     """
     words = tuple(_REST.sub("", pattern).split())
     is_open = is_prefix or "*" in pattern
@@ -43,7 +44,7 @@ def commands(pattern: str, *, is_prefix: bool = False) -> Capability:
     words = tuple(itertools.takewhile(lambda word: "*" not in word, words))
     if words[:2] in _SHOWING:
         return EXEC
-    if words[0] in _REQUESTS:
+    if words[0] in _REQUESTS or words[0] in asked:
         return EXEC
     runs_others = words[0] in _RUN_BY_OPTION or ShellRule(run=words, positional="any").is_open_launcher
     return UNLISTED if is_open and runs_others else EXEC

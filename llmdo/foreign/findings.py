@@ -203,10 +203,8 @@ def foreign_delegate_gain(project: Foreign) -> Iterator[Diagnostic]:
     for entry in project.choice.graph.entries.values():
         if agents[entry.name].inherits:
             continue
-        for gain in map(_without_unknown, gains(project.choice.of(entry))):
+        for gain in filter(None, map(_unasked, gains(project.choice.of(entry)))):
             has_shell = any(row.capability.name == SHELL for row in gain.rows)
-            if gain.is_gated:
-                continue  # whoever is asked knows; the table has it
             if gain.first.use is None or (gain.first.name not in agents and not has_shell):
                 continue  # what comes by calling just anybody is in the table, unless it is a shell
             path = gain.rows[0].path
@@ -221,10 +219,15 @@ def foreign_delegate_gain(project: Foreign) -> Iterator[Diagnostic]:
             )
 
 
-def _without_unknown(gain: Gain) -> Gain:
-    """A gain without tools of which nothing is known, unless there is nothing else."""
-    known = tuple(row for row in gain.rows if not UNKNOWN.fullmatch(row.capability.name))
-    return replace(gain, rows=known or gain.rows)
+def _unasked(gain: Gain) -> Gain | None:
+    """The part of a gain about which nobody is asked, without tools of which nothing is known, unless it has no other.
+
+    Whoever is asked knows; the table has the rest. The start of a server alone is nobody's choice.
+    """
+    known = tuple(row for row in gain.unasked if not UNKNOWN.fullmatch(row.capability.name))
+    if all(row.capability == STARTS for row in gain.unasked):
+        return None
+    return replace(gain, rows=known or gain.unasked)
 
 
 @reports("LDO551", "warning", acceptable=True)

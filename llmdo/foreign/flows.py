@@ -21,6 +21,8 @@ from llmdo.reach.flows import Unasked, unasked
 from llmdo.reach.risks import SHELL, may_meet
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from llmdo.foreign import Foreign
     from llmdo.foreign.team import Grant
     from llmdo.graph.described import Server
@@ -69,6 +71,15 @@ WRITABLE_HOSTS = frozenset(
     }
 )  # fmt: skip
 """Hosts to which anybody can write, or where anybody can have a program: with an account of the attacker's own."""
+_FORGES = frozenset(
+    {
+        "bitbucket.org", "crates.io", "docker.io", "ghcr.io", "github.com", "gitlab.com", "huggingface.co", "nuget.org",
+        "pub.dev", "rubygems.org",
+    }
+)  # fmt: skip
+"""Those of them that show nobody the addresses that others ask for: to fetch a page there sends nothing."""
+_FETCH = frozenset({UNTRUSTED, "net.connect"})
+"""The capabilities of a tool that only fetches pages."""
 WRITABLE_SETS = frozenset({"containers", "dart", "dotnet", "github", "node", "python", "ruby", "rust"})
 """The sets of hosts of gh-aw with such a host among them."""
 
@@ -348,8 +359,11 @@ class _Tools:
             return None
         if any(each.name.startswith("x.github.") for each in shape.declared):
             return WayOut.PUBLIC_HOST
-        if row.scope is None:
+        if row.scope is None or row.is_everywhere:
             return None if self._is_guess(shape) else WayOut.ANY_HOST
+        only_fetches = {each.name for each in shape.declared} == _FETCH
+        if only_fetches and _is_of(row.scope, _FORGES):
+            return None
         return WayOut.PUBLIC_HOST if is_writable(row.scope) else None
 
     def _only_asks(self, shape: Shape) -> bool:
@@ -386,7 +400,12 @@ def _is_declared(server: Server) -> bool:
 
 def is_writable(host: str) -> bool:
     """Whether anybody can write to a host or a named set of hosts, or read at it what others wrote."""
-    return host in WRITABLE_SETS or any(host == each or host.endswith(f".{each}") for each in WRITABLE_HOSTS)
+    return host in WRITABLE_SETS or _is_of(host, WRITABLE_HOSTS)
+
+
+def _is_of(host: str, hosts: Iterable[str]) -> bool:
+    """Whether a host is one of several, or below one."""
+    return any(host == each or host.endswith(f".{each}") for each in hosts)
 
 
 def _runs_files(grant: Grant) -> bool:

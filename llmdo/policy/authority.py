@@ -178,9 +178,13 @@ class Rule:
     origin: str
     """The source of the rule, in words for the user: `built in`, `llmdo.toml`, ``worker `main` ``."""
     at: Place | None = field(default=None, compare=False)
+    but: tuple[Capability, ...] = ()
+    """Parts of the capability that it is not about; only rules of another tool's agent leave any out."""
 
     def applies(self, raised: Capability) -> bool:
         """Whether this rule counts: an `allowed` one if it contains all of `raised`, a strict one for any part."""
+        if self.but and any(each.contains(raised) for each in self.but):
+            return False
         if self.decision == "allowed":
             return self.capability.contains(raised)
         return self.capability.touches(raised)

@@ -48,7 +48,12 @@ class Gain:
     @property
     def is_gated(self) -> bool:
         """Whether somebody is asked before each of the named capabilities."""
-        return all(row.decision != "allowed" for row in self._named)
+        return not self.unasked
+
+    @property
+    def unasked(self) -> tuple[Row, ...]:
+        """The rows of the named capabilities about which nobody is asked."""
+        return tuple(row for row in self._named if row.decision == "allowed")
 
     @property
     def _named(self) -> list[Row]:

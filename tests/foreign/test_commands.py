@@ -39,6 +39,11 @@ def test_other_patterns_are_part_of_it(pattern: str) -> None:
     assert str(commands(pattern)) == "proc.exec"
 
 
+def test_a_program_that_a_client_asks_about_runs_no_other_by_a_pattern() -> None:
+    assert str(commands("find:*", asked={"find"})) == "proc.exec"
+    assert str(commands("fd:*", asked={"find"})) == "proc.exec.unlisted"
+
+
 @pytest.mark.parametrize("pattern", ["curl:*", "curl -s *", "xh *", "curl https://example.com/*"])
 def test_a_command_that_sends_a_request_is_one_to_any_host_and_writes_files(pattern: str) -> None:
     assert {"net.connect", "fs.write", "data.untrusted"} <= set(map(str, besides(pattern)))

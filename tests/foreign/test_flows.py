@@ -48,6 +48,9 @@ def project(*tools: str) -> Foreign:
     [
         (("net.connect:metrics.example",), None),
         (("net.connect:ai.example", "net.connect:gist.github.com"), WayOut.PUBLIC_HOST),
+        (("data.untrusted net.connect:gist.github.com",), None),
+        (("data.untrusted net.connect:forms.workers.dev",), WayOut.PUBLIC_HOST),
+        (("data.untrusted net.connect:github.com proc.exec",), WayOut.PUBLIC_HOST),
         (("net.connect x.github.issues-write",), WayOut.PUBLIC_HOST),
         (("net.connect:github.com", "net.connect"), WayOut.ANY_HOST),
         (("net.connect", "proc.exec.unlisted"), WayOut.ANY_COMMAND),

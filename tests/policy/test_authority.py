@@ -151,6 +151,14 @@ def test_what_contains_a_capability_stands_around_it(container, other) -> None:
     assert (container in set(other.around)) == container.contains(other)
 
 
+def test_a_rule_of_an_agent_may_leave_parts_out() -> None:
+    listed = Capability("net.connect", "docs.example")
+    rule = Rule(Capability("net.connect"), "needs_approval", "settings", but=(listed,))
+    assert not rule.applies(listed)
+    assert rule.applies(Capability("net.connect", "other.example"))
+    assert rule.applies(Capability("net.connect"))
+
+
 def test_a_capability_covers_whole_labels_only() -> None:
     assert Capability("fs").contains(Capability("fs.read", "a"))
     assert not Capability("fs.re").contains(Capability("fs.read", "a"))

@@ -7,12 +7,15 @@ from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
 from llmdo.foreign import reading
-from llmdo.foreign.permissions import STRICTEST, PermissionRule, RuleTable, form
+from llmdo.foreign.commands import commands
+from llmdo.foreign.permissions import STRICTEST, PermissionRule, RuleTable, form, part
+from llmdo.policy.shell.rules import UNLISTED
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from llmdo.foreign.files import Files
+    from llmdo.policy.authority import Capability
 
 CALLING = frozenset({"Agent", "Task"})
 """The tool that calls agents, by its name and by its former one."""
@@ -70,7 +73,20 @@ def _is_of_server(rule: PermissionRule, tool: str) -> bool:
     return is_server and rule.tool.startswith(f"{tool}__") and rule.tool != f"{tool}__*"
 
 
-RULES = RuleTable(order=STRICTEST, text=form(r"[A-Za-z_*][\w.*-]*"), names=_names, whole=_is_whole)
+ASKED_PROGRAMS = frozenset({"find"})
+"""Programs of which a rule with a `*` covers no call that runs another program or deletes.
+
+Since Claude Code 2.1.113, by https://code.claude.com/docs/en/permissions.
+"""
+
+
+def _part(capability: Capability, pattern: str) -> Capability:
+    return commands(pattern, asked=ASKED_PROGRAMS) if capability == UNLISTED else part(capability, pattern)
+
+
+RULES = RuleTable(
+    order=STRICTEST, text=form(r"[A-Za-z_*][\w.*-]*"), names=_names, whole=_is_whole, part=_part
+)
 
 
 def flaw(rule: PermissionRule) -> str | None:

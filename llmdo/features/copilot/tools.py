@@ -133,7 +133,7 @@ class Tools:
         for line in TABLE:
             if "TOOL" not in line.tool:
                 yield from self._grant(line, at, EVERY_TOOL)
-        if self.where.cloud and "github" not in self.servers:
+        if not self._is_replaced("github"):
             yield from self._grant(_OF_SERVERS["github"], at, EVERY_TOOL)
         for name in self.servers:
             yield from self._of_server(name, at)
@@ -172,6 +172,8 @@ class Tools:
                 yield from self._grant(line, at)
         elif server and server in self.servers:
             yield from self._of_server(server, at)
+            if server in SERVERS and not self._is_replaced(server):
+                yield from self._grant(_OF_SERVERS[server], at, f"{server} in the cloud")
         elif server and server in SERVERS:
             yield from self._of_built_in(server, at)
         elif server and _EXTENSION.fullmatch(server):
@@ -184,11 +186,11 @@ class Tools:
             name = excerpt(server, MAX_NAME)
             unknown = mcp.grant(name, Server(), at, self.where.unknown, self.where.origin)
             yield replace(unknown, runs_in=self.where.runs_in)
-        else:
+        elif self.where.editor:  # an extension or a set of tools may bring it there; the cloud ignores it
             tool = excerpt(name, MAX_NAME)
             able = (capability_of(name), "data.untrusted")
-            line = Line(tool, able, self.where.unknown, "open", "")
-            yield replace(line.grant(at, self.where.origin), runs_in=self.where.runs_in)
+            line = Line(tool, able, "needs_approval", "open", _EXTENSIONS)
+            yield replace(line.grant(at, ASKS), runs_in=EDITOR)
 
     def delegates(self, name: str) -> bool:
         """Whether the name means the tool that calls other agents."""
@@ -202,6 +204,10 @@ class Tools:
         """Whether the name is a tool of Copilot, or declared by a file."""
         server = self.server_of(name)
         return bool(self.lines(name)) or server in self.servers or server in SERVERS
+
+    def _is_replaced(self, name: str) -> bool:
+        """Whether the file of an agent of the cloud declares a server with the name of a built-in one."""
+        return name in self.servers and self.servers[name].in_cloud
 
     def _grant(self, line: Line, at: Place, toolset: str | None = None) -> Iterator[Grant]:
         in_editor = "/" in line.tool and line not in _OF_SERVERS.values()

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from llmdo.base.diagnostic import finding
 from llmdo.base.parts import table, text
 from llmdo.base.values import replace
-from llmdo.features.claude.rules import RULES
+from llmdo.features.claude.rules import ASKED_PROGRAMS, RULES
 from llmdo.features.claude.settings import Mode, settings_of
 from llmdo.features.claude.table import TABLE
 from llmdo.features.github_actions.checkout import document_of
@@ -226,7 +226,7 @@ def _bash(
         if rule.decision == "allowed" and rule.tool == "Bash" and not RULES.whole(rule, "Bash"):
             command = f"{_REST.sub('', rule.pattern or '')} "
             if not any(fnmatchcase(command, _REST.sub(" *", other.pattern or "")) for other in denied):
-                yield from by_command(site, token, rule.pattern or "", "Bash", rule.at)
+                yield from by_command(site, token, rule.pattern or "", "Bash", rule.at, asked=ASKED_PROGRAMS)
     if options.rest == "needs_approval" and first.decision == "needs_approval":
         yield from by_shell(site, token, "Bash", at, "needs_approval")
 
@@ -309,7 +309,7 @@ def _of_skill(site: Site, tree: Tree, token: TokenPermissions | None) -> Iterato
 def _of_allowed(site: Site, token: TokenPermissions | None, rule: str, at: Place) -> Iterator[Grant]:
     tool, _, pattern = rule.partition("(")
     if tool == "Bash":
-        yield from by_command(site, token, pattern.rstrip(")") or "*", "Bash", at)
+        yield from by_command(site, token, pattern.rstrip(")") or "*", "Bash", at, asked=ASKED_PROGRAMS)
     elif tool.startswith("mcp__"):
         name, _, of_server = tool.removeprefix("mcp__").partition("__")
         if name.startswith("github"):

@@ -14,7 +14,7 @@ from llmdo.policy.authority import Capability
 from llmdo.policy.shell.rules import UNLISTED
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Collection, Iterable, Iterator, Mapping
 
     from llmdo.features.github_actions.walking import Site
     from llmdo.policy.vocabulary import Decision
@@ -167,10 +167,11 @@ def by_command(
     toolset: str,
     at: Place,
     decision: Decision = "allowed",
+    asked: Collection[str] = (),
 ) -> Iterator[Grant]:
-    """The grants of an agent that may run the commands that begin with `pattern`."""
+    """The grants of an agent that may run the commands that begin with `pattern`; `asked` as of `commands`."""
     tool = f"{toolset}({pattern.strip()})"
-    if commands(pattern, is_prefix=not pattern.strip()) == UNLISTED:
+    if commands(pattern, is_prefix=not pattern.strip(), asked=asked) == UNLISTED:
         yield from by_shell(site, token, tool if pattern.strip(" *") else toolset, at, decision)
         return
     words = [word for word in re.sub(r"(?::\*|\*)\s*$", "", pattern).split() if not word.startswith("-")]

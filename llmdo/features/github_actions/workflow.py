@@ -256,7 +256,9 @@ _NO_AGENT = re.compile(r"setup|install|docs?-|usage|mirror|status|version|bump|v
 _KEY = re.compile(r"(?:anthropic|claude|copilot|cursor)[\w-]*(?:key|token|rule[_-]id)", re.IGNORECASE)
 
 _MODEL_KEY = re.compile(
-    r"(?!\w*(?:GITHUB|GH)_TOKEN$)(?:ANTHROPIC|CLAUDE|CODEX|CURSOR|DEEPSEEK|GEMINI|GOOGLE|GROQ|LLM|MISTRAL|OPENAI|OPENROUTER|XAI)\w*_(?:KEY|TOKEN)"
+    r"(?!\w*(?:GITHUB|GH)_TOKEN$)(?:ANTHROPIC|CLAUDE|CODEX|CURSOR|DEEPSEEK|GEMINI|GROQ|MISTRAL|OPENAI|OPENROUTER|XAI)"
+    r"\w*_(?:KEY|TOKEN)"
+    r"|(?:GOOGLE|LLM)_(?:(?:AI|API|AUTH|GATEWAY|GEMINI|GENAI|GENERATIVE|MODEL|PROVIDER|PROXY|VERTEX)_)*(?:KEY|TOKEN)"
 )
 """Variables that hold the key of a model."""
 _SCRIPT = re.compile(r"(?:^\.?/|^[\w.-]+/).|\.(?:[cm]?[jt]s|py|rb|sh)$")

@@ -161,7 +161,7 @@ class _Planner:
             place = agent.at.document.key(*agent.at.route[: -1 if agent.at.route else 0], key)
             self.remarks.append(Remark(place, f"`{key}` of `{worker.name}` is not carried over"))
         for rule in worker.approvals:
-            if rule.decision == "blocked":
+            if rule.decision == "blocked" and not rule.but:
                 where = rule.at.location if rule.at else at
                 self.remarks.append(
                     Remark(
@@ -292,7 +292,9 @@ class _Planner:
 
     def _open(self, worker: Worker, tool: Tool) -> tuple[Capability, ...]:
         """The unblocked capabilities of a tool for a worker: all or nothing if a call raises all of them."""
-        blocked = [rule.capability for rule in worker.approvals if rule.decision == "blocked"]
+        blocked = [
+            rule.capability for rule in worker.approvals if rule.decision == "blocked" and not rule.but
+        ]
         allowed = tuple(
             part for part in tool.capabilities if not any(each.contains(part) for each in blocked)
         )
@@ -345,7 +347,7 @@ class _Planner:
         decisions: dict[str, Decision] = {
             str(self._renamed(rule.capability)): rule.decision
             for rule in worker.approvals
-            if rule.decision != "blocked"
+            if rule.decision != "blocked" and not rule.but  # a header's rule leaves nothing out
         }
         agent = self._agents.get(worker.name)
         decisions |= {
