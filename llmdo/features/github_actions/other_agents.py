@@ -23,7 +23,7 @@ from llmdo.features.github_actions.tokens import (
 )
 from llmdo.features.github_actions.workflow import WRITABLE, TokenPermissions
 from llmdo.features.opencode import SETTINGS as OPENCODE_SETTINGS
-from llmdo.features.opencode.permissions import RULES, may_lack, rules_of, rules_of_agent
+from llmdo.features.opencode.permissions import RULES, as_with, rules_of, rules_of_agent
 from llmdo.features.opencode.reader import KEYS as OPENCODE_KEYS
 from llmdo.features.opencode.table import SEARCHING_MODELS
 from llmdo.foreign import servers
@@ -354,7 +354,7 @@ def opencode_grants(site: Site, tree: Checkout) -> tuple[tuple[Grant, ...], bool
                 continue  # nobody is there to be asked
             if tool != "bash":
                 given = granted(tool, tool, map(str, ruling.capabilities), at)
-                grants.append(replace(given, may_lack=may_lack(tool, model)))
+                grants += as_with(model, given)
             elif ruling.rule is None or RULES.whole(ruling.rule, tool):
                 grants += by_shell(site, token, tool, at)
             else:

@@ -10,7 +10,7 @@ from llmdo.base.parts import table, text
 from llmdo.base.values import dataclass, replace
 from llmdo.features.opencode import AGENTS, PLUGINS, SETTINGS, TOOLS
 from llmdo.features.opencode.code import OpencodeCode, code_of
-from llmdo.features.opencode.permissions import RULES, TASK, grants_by, matches, rules_of, rules_of_agent
+from llmdo.features.opencode.permissions import RULES, TASK, grants_by, matches, rules_of, rules_of_agent, searches
 from llmdo.foreign import reading, servers
 from llmdo.foreign.files import Files, folder_place
 from llmdo.foreign.permissions import PermissionRule, listed_commands
@@ -128,11 +128,15 @@ class _OpencodeProject:
         depths = [document.data.get("subagent_depth") for document in self.documents]
         return next((depth for depth in reversed(depths) if isinstance(depth, int)), 1)
 
-    @property
-    def _model(self) -> str:
-        """The model of agents without one of their own; empty if no file names it."""
+    def _model(self, header: Mapping[str, object], *, is_called: bool) -> str:
+        """The model of an agent; empty if no file names it: one that is called may have that of its caller."""
+        if own := text(header.get("model")):
+            return own
         models = [text(document.data.get("model")) for document in reversed(self.documents)]
-        return next(filter(None, models), "")
+        common = next(filter(None, models), "")
+        named = [text(each.header.get("model")) for each in self.declared.values()] if is_called else []
+        is_same = searches(common) or not any(map(_may_search, named))
+        return common if is_same else ""
 
     def with_events(self) -> Iterator[Agent]:
         """The agents; those of which a person has a session with what opencode runs in each session."""
@@ -211,7 +215,8 @@ class _OpencodeProject:
         ]
         description, model = header.get("description"), header.get("model")
         toolset = None if own or not is_declared else EVERY_TOOL
-        grants = [*grants_by(rules, at, known, toolset, text(model) or self._model)]
+        model_of = self._model(header, is_called=mode != "primary")
+        grants = [*grants_by(rules, at, known, toolset, model_of)]
         grants += self.code.grants(rules)
         self.code.judge(own)
         # Below another agent nobody may call a third one but who has a rule about it, and only where they nest.
@@ -254,6 +259,11 @@ class _OpencodeProject:
                 hint = did_you_mean(called, names)
                 message = f"there is no agent `{excerpt(called)}` that could be called"
                 self.files.note("LDO250", rule.at, message, hint)
+
+
+def _may_search(model: str) -> bool:
+    """Whether a model is named that may come with a search."""
+    return bool(model) and searches(model) is not False
 
 
 def _is_on(server: Place) -> bool:
