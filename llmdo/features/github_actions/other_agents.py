@@ -342,9 +342,10 @@ def opencode_grants(site: Site, tree: Checkout) -> tuple[tuple[Grant, ...], bool
     documents = [document for path in OPENCODE_SETTINGS[:2] if (document := tree.json(path))][-1:]
     documents += [each for name in _OPENCODE_VARIABLES if (each := opencode_variable(site, name))]
     files, tables = Files(tree, "opencode"), [Place(each, ()) for each in documents]
-    rules = [*rules_of(files, *tables), *_of_chosen(site, files, tables)]
+    chosen = [*_of_chosen(site, files, tables)]
+    rules = [*rules_of(files, *tables), *rules_of_agent(files, chosen)]
     grants: list[Grant] = []
-    model = _opencode_model(site, documents)
+    model = _opencode_model(site, [*reversed(chosen), *reversed(tables)])
     for name, line in LINES.items():
         tool = name.removeprefix("opencode: ")
         if tool == name:
@@ -365,14 +366,17 @@ def opencode_grants(site: Site, tree: Checkout) -> tuple[tuple[Grant, ...], bool
     return tuple(grants), not rules
 
 
-def _opencode_model(site: Site, documents: Iterable[Document]) -> str:
-    """The model of a step that runs opencode, or one that searches if a variable has any search; empty if unknown."""
+def _opencode_model(site: Site, tables: Iterable[Place]) -> str:
+    """The model of a step that runs opencode, or one that searches if a variable has any search; empty if unknown.
+
+    Of `tables` of settings and of an agent, the first counts that names one.
+    """
     if any(site.variables.get(name) for name in _SEARCH_VARIABLES):
         return SEARCHING_MODELS[0]
     chosen = site.input("model")
     named = [chosen[0]] if chosen else []
     named += [each for flag in ("--model", "-m") for each in _values(site.run.words, flag)]
-    named += [text(each.data.get("model")) for each in documents]
+    named += [text(table(each.data).get("model")) for each in tables]
     return next(filter(None, named), "")
 
 
@@ -385,17 +389,14 @@ def opencode_variable(site: Site, name: str) -> Document | None:
     return document_of(f'{{"permission": {value}}}' if name == OPENCODE_PERMISSION else value, variable.at)
 
 
-def _of_chosen(site: Site, files: Files, tables: Sequence[Place]) -> Iterator[PermissionRule]:
-    """The rules of the agent that a step asks opencode for."""
+def _of_chosen(site: Site, files: Files, tables: Sequence[Place]) -> Iterator[Place]:
+    """The tables of the agent that a step asks opencode for, the uppermost last."""
     chosen = site.input("agent")
     name = chosen[0] if chosen else next(iter(_values(site.run.words, "--agent")), "")
-    places = [Place(each.document, ("agent", name)) for each in tables]
-    places += [
-        Place(content.document, ())
-        for path in files.find(tuple(f".opencode/{folder}/{name}.md" for folder in ("agent", "agents")))
-        if (content := files.text_or_prompt(path, OPENCODE_KEYS))
-    ]
-    yield from rules_of_agent(files, places)
+    yield from (Place(each.document, ("agent", name)) for each in tables)
+    for path in files.find(tuple(f".opencode/{folder}/{name}.md" for folder in ("agent", "agents"))):
+        if content := files.text_or_prompt(path, OPENCODE_KEYS):
+            yield Place(content.document, ())
 
 
 def cursor_grants(site: Site) -> Iterator[Grant]:

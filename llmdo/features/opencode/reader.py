@@ -10,7 +10,15 @@ from llmdo.base.parts import table, text
 from llmdo.base.values import dataclass, replace
 from llmdo.features.opencode import AGENTS, PLUGINS, SETTINGS, TOOLS
 from llmdo.features.opencode.code import OpencodeCode, code_of
-from llmdo.features.opencode.permissions import RULES, TASK, grants_by, matches, rules_of, rules_of_agent, searches
+from llmdo.features.opencode.permissions import (
+    RULES,
+    TASK,
+    grants_by,
+    matches,
+    rules_of,
+    rules_of_agent,
+    searches,
+)
 from llmdo.foreign import reading, servers
 from llmdo.foreign.files import Files, folder_place
 from llmdo.foreign.permissions import PermissionRule, listed_commands
