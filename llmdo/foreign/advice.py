@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from llmdo.base.diagnostic import Related, excerpt, place
 from llmdo.foreign.building import named, named_events
 from llmdo.foreign.flows import EVENT, SERVER, WayOut
-from llmdo.foreign.instead import ASKED, MANY, NO_COMMANDS, instead_of
+from llmdo.foreign.instead import ASKED, MANY, NO_COMMANDS, instead_of, is_json
 from llmdo.policy.authority import Capability
 from llmdo.policy.vocabulary import UNTRUSTED
 from llmdo.reach.flows import leg_text
@@ -112,7 +112,9 @@ def edit(project: Foreign, flow: Flow) -> FlowEdit | None:
     if len(left) > MANY and (refused := _refused(project, flow)):
         return refused
     own = {
-        each: given.narrower for each in left if (given := _grant(project, _leg_of(each))) and given.narrower
+        each: change
+        for each in left
+        if (change := _change_of(project, each, best, are_many=len(left) > MANY))
     }
     shown = dict.fromkeys(_tool_at(project, each) for each in left if each not in own)
     more = f" and {len(shown) - MANY} more" if len(shown) > MANY else ""
@@ -120,6 +122,22 @@ def edit(project: Foreign, flow: Flow) -> FlowEdit | None:
     others = f"; {same} {', '.join([*shown][:MANY])}{more}" if shown else ""
     besides = "".join(f"; and {change}" for change in dict.fromkeys(own.values()))
     return best._replace(text=f"{best.text}{others}{besides}", takes=best.takes | {*left})
+
+
+def _change_of(project: Foreign, spot: Spot, best: FlowEdit, *, are_many: bool) -> str | None:
+    """The change of a tool that is left after an edit, where to say that it has to go is not enough."""
+    given, agent = _grant(project, _leg_of(spot)), named(project.team.agents).get(spot[0])
+    if given is None:
+        return None
+    if given.narrower:
+        return given.narrower
+    at = _place_of(project, spot)
+    if at is None or agent is None or not agent.path or best.of_source is not None or are_many:
+        return None
+    if (agent.format or project.team.format) != "opencode":
+        return None
+    instead = instead_of("opencode", given, at, is_way=False)
+    return f"{instead.change} ({place(at.location)})" if instead else None
 
 
 def _left(flow: Flow, after: FlowEdit) -> list[Spot]:
@@ -234,7 +252,9 @@ def _taken(project: Foreign, leg: _Leg, every: frozenset[Spot]) -> frozenset[Spo
     given = _grant(project, leg)
     rule = given.rule_at.location if given and given.rule_at and not given.is_free_anyway else None
     path = given.at.location.path if given else ""
-    if given and rule is None and (path.endswith((".json", ".jsonc")) or given.at.location.span is None):
+    if given and given.server and given.at.of_key and _place(project, leg) == given.at:
+        return frozenset(each for each in every if each == own or _is_declared_at(project, given.at, each))
+    if given and rule is None and (is_json(given.at) or given.at.location.span is None):
         agent = named(project.team.agents).get(own[0])
         form = (agent and agent.format) or project.team.format
         everywhere = (
@@ -249,6 +269,12 @@ def _taken(project: Foreign, leg: _Leg, every: frozenset[Spot]) -> frozenset[Spo
         or (each[0] == own[0] and given and _is_like(each[2], given.tool))
         or (rule and (other := _place_of(project, each, leg.capability)) and other.location == rule)
     )
+
+
+def _is_declared_at(project: Foreign, at: Place, spot: Spot) -> bool:
+    """Whether a tool is one of the server that is declared at a place, so that it goes with it."""
+    given = _grant(project, _leg_of(spot))
+    return given is not None and given.server is not None and given.at == at
 
 
 def _is_called(project: Foreign, leg: _Leg) -> bool:
@@ -331,7 +357,7 @@ def _edit(project: Foreign, leg: _Leg) -> str | None:
     is_whole = at.route[:1] == (_HEADER,) and not given.server and any(map(_runs, whole))
     lost = NO_COMMANDS if is_whole else _lost(given)
     form = (agent and agent.format) or project.team.format
-    instead = instead_of(form, given, at)
+    instead = instead_of(form, given, at, is_way=leg.is_ruled)
     if agent is None:
         change, lost = f"take {name} out of {key}", "it then does not run"
     elif given.narrower:
@@ -346,7 +372,7 @@ def _edit(project: Foreign, leg: _Leg) -> str | None:
         change = agent.narrower
     elif left := _without(at, given.tool):
         change = f"write `{left}`, without {name}"
-    elif instead and at.route[:1] != (_HEADER,):
+    elif instead and (form == "opencode" or at.route[:1] != (_HEADER,)):
         change, lost = instead.change, instead.lost or lost
     elif leg.is_ruled and given.rule_at:
         change = f"tighten {key or 'the rule'}, which allows {name}"

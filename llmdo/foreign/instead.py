@@ -28,9 +28,9 @@ _WRITTEN = {
     ("github-actions", "Bash"): ("Bash(git log:*)", _REFUSED),
     ("github-actions", "WebFetch"): ("WebFetch(domain:example.com)", _REFUSED),
     ("github-actions", "run_shell_command"): ("run_shell_command(git log)", _REFUSED),
-    ("opencode", "bash"): ('"bash": "ask"', ASKED),
-    ("opencode", "webfetch"): ('"webfetch": "ask"', ASKED),
 }
+_OF_OPENCODE = frozenset({"bash", "webfetch", "websearch"})
+"""Its own tools that bring a stranger's words or send."""
 _OF_GIT = re.compile(r"(?:Bash|run_shell_command)\(git\b")
 """A rule about a program of which some commands run no other."""
 _FLAG = re.compile(r"--[a-z-]+")
@@ -62,8 +62,11 @@ class Instead(NamedTuple):
     """Empty if it is what is lost without the tool."""
 
 
-def instead_of(form: str, given: Grant, at: Place) -> Instead | None:
-    """The line to write in place of what gives a tool; None if a format has none, or the line stands in a list."""
+def instead_of(form: str, given: Grant, at: Place, *, is_way: bool) -> Instead | None:
+    """The line to write in place of what gives a tool; None if a format has none, or the line stands in a list.
+
+    Before a way out a question is enough.
+    """
     key = next((step for step in reversed(at.route) if isinstance(step, str)), "")
     in_a_workflow = form == "github-actions" and (key in _INPUTS or _marked(at).startswith("codex"))
     if given.tool.endswith("shell") and (form == "codex" or in_a_workflow):
@@ -81,6 +84,8 @@ def instead_of(form: str, given: Grant, at: Place) -> Instead | None:
         setting := next((each for each in _OF_CLAUDE if at.route[: len(each)] == each), ())
     ):
         return Instead(f"write `{_OF_CLAUDE[setting]}`", ASKED)
+    if form == "opencode":
+        return _of_opencode(given, at, "ask" if is_way else "deny")
     tool = given.tool.partition("(")[0]
     if given.refusal and tool not in _marked(at) and not _FLAG.fullmatch(_marked(at)):
         return Instead(f"write {given.refusal}", "")
@@ -90,11 +95,29 @@ def instead_of(form: str, given: Grant, at: Place) -> Instead | None:
     name = f"`{excerpt(given.tool)}`"
     if _FLAG.fullmatch(marked := _marked(at)):
         return Instead(f'write `--allowedTools "{written[0]}"` in place of `{marked}`', written[1])
-    if form == "opencode" and at.location.span is None:
-        return Instead(f'write `{{"permission": {{{written[0]}}}}}` into `opencode.json`', written[1])
-    if form == "opencode" and given.rule_at is None:
-        return Instead(f"write `{written[0]}` under `permission`", written[1])
     return Instead(f"write `{written[0]}` or the like in place of {name}", written[1])
+
+
+def _of_opencode(given: Grant, at: Place, word: str) -> Instead | None:
+    """The line that denies a tool, or has a person asked; None for a tool of a server or of code."""
+    *above, key = [step for step in at.route if isinstance(step, str)] or [""]
+    if above[-1:] == ["tools"]:  # a list that only switches tools on and off
+        name = given.tool if key == "*" else key
+        quote = "" if name.isidentifier() and not is_json(at) else '"'
+        return Instead(f"write `{quote}{name}{quote}: false`", "")
+    if given.server or given.tool not in _OF_OPENCODE:
+        return None
+    line, lost = f'"{given.tool}": "{word}"', ASKED if word == "ask" else ""
+    if at.location.span is None:
+        return Instead(f'write `{{"permission": {{{line}}}}}` into `opencode.json`', lost)
+    if given.rule_at is None or key == "permission" or [*above[-1:], key] == ["permission", "*"]:
+        return Instead(f"write `{line}` under `permission`", lost)
+    return Instead(f"write `{line}`{' or the like' * (word == 'ask')} in place of `{given.tool}`", lost)
+
+
+def is_json(at: Place) -> bool:
+    """Whether a place is in a file of JSON."""
+    return at.location.path.endswith((".json", ".jsonc"))
 
 
 def _of_codex(given: Grant, at: Place) -> Instead | None:

@@ -125,11 +125,11 @@ def grants_by(
         if line.tool.islower():
             for grant in _grants(line, rules, at, toolset):
                 yield from as_with(model, grant)
-    for server, (reached, _) in known.items():
-        whole = [*_grants(servers.line(f"{server}_*", reached, "allowed"), rules, at)]
+    for server, (reached, declared_at) in known.items():
+        whole = [*_grants(servers.line(f"{server}_*", reached, "allowed"), rules, declared_at)]
         yield from (replace(grant, toolset=server, tool=server, server=reached) for grant in whole)
         for name in _named(server, rules):
-            for grant in _grants(servers.line(name, reached, "allowed"), rules, at):
+            for grant in _grants(servers.line(name, reached, "allowed"), rules, declared_at):
                 if STRICTNESS[grant.decision] < STRICTNESS[whole[0].decision]:
                     yield replace(grant, toolset=server, server=reached)
 
@@ -167,8 +167,10 @@ def _grants(
     for ruling in rulings:
         origin = "permission" if ruling.rule else "opencode, where no rule says anything"
         alike = [each.rule for each in rulings[1:] if each.rule and _is_alike(each, ruling)]
+        # A rule about all tools gives no server: its declaration does.
+        given_at = ruling.rule.at if ruling.rule and (line in TABLE or ruling.rule.tool != "*") else at
         yield replace(
-            ruling.grant(line, at, origin, toolset=toolset),
+            ruling.grant(line, given_at, origin, toolset=toolset),
             unasked_by=tuple(rule.pattern or "" for rule in alike) if ruling is not rulings[0] else (),
             loss=ASKED if alike else "",
         )
