@@ -22,9 +22,11 @@ from llmdo.features.github_actions.tokens import (
     writes,
 )
 from llmdo.features.github_actions.workflow import WRITABLE, TokenPermissions
+from llmdo.features.opencode import AGENTS as OPENCODE_AGENTS
 from llmdo.features.opencode import SETTINGS as OPENCODE_SETTINGS
 from llmdo.features.opencode.permissions import RULES, as_with, rules_of, rules_of_agent
 from llmdo.features.opencode.reader import KEYS as OPENCODE_KEYS
+from llmdo.features.opencode.reader import agent_name
 from llmdo.features.opencode.table import SEARCHING_MODELS
 from llmdo.foreign import servers
 from llmdo.foreign.commands import commands
@@ -394,8 +396,9 @@ def _of_chosen(site: Site, files: Files, tables: Sequence[Place]) -> Iterator[Pl
     chosen = site.input("agent")
     name = chosen[0] if chosen else next(iter(_values(site.run.words, "--agent")), "")
     yield from (Place(each.document, ("agent", name)) for each in tables)
-    for path in files.find(tuple(f".opencode/{folder}/{name}.md" for folder in ("agent", "agents"))):
-        if content := files.text_or_prompt(path, OPENCODE_KEYS):
+    for path in files.find(OPENCODE_AGENTS) if name else ():
+        content = files.text_or_prompt(path, OPENCODE_KEYS)
+        if content and agent_name(path, content.document) == name:
             yield Place(content.document, ())
 
 

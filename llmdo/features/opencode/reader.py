@@ -75,10 +75,13 @@ def read(tree: Tree) -> Team:
                     _declare(declared, name, Place(document, (key, name)), "")
     # A module that is given alone is no agent.
     modules = (*PLUGINS, *TOOLS)
-    for path in () if tree.only and files.named(modules) else files.find(AGENTS):
-        if content := files.text_or_prompt(path, KEYS):
-            name = re.sub(r"^\.opencode/agents?/|\.md$", "", path)
-            _declare(declared, name, Place(content.document, ()), content.prompt)
+    paths = () if tree.only and files.named(modules) else files.find(AGENTS)
+    contents = {path: content for path in paths if (content := files.text_or_prompt(path, KEYS))}
+    names = [agent_name(path, content.document) for path, content in contents.items()]
+    for number, (path, content) in enumerate(contents.items(), 1):
+        # Of several files with one name it is not known which one opencode takes: the others keep theirs.
+        name = agent_name(path) if names[number - 1] in names[number:] else names[number - 1]
+        _declare(declared, name, Place(content.document, ()), content.prompt)
     project = _OpencodeProject(files, documents, declared, code_of(files, documents))
     return Team(
         format="opencode",
@@ -87,6 +90,12 @@ def read(tree: Tree) -> Team:
         problems=tuple(files.problems),
         max_depth=2 * project.depth,  # each call may be over the worker that stands for every agent
     )
+
+
+def agent_name(path: str, document: Document | None = None) -> str:
+    """The name of the agent in a file: that of its header, or else of the file."""
+    own = text(document.data.get("name")) if document else None
+    return own or re.sub(r"^\.opencode/agents?/|\.md$", "", path)
 
 
 def _declare(declared: dict[str, _Declaration], name: str, at: Place, prompt: str) -> None:
