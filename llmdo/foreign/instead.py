@@ -52,6 +52,17 @@ _INPUTS = ("codex-args", "codex_args", "sandbox")
 """The inputs of its action that may switch its sandbox off."""
 _UNASKED_LISTS = ("allowedTools", "allowed-tools")
 """The keys of lists of tools about which nobody is asked; each agent has others as well."""
+_FEW_TOOLS = {
+    "claude": "tools: Read, Grep, Glob",
+    "copilot": "tools: [read, search]",
+    "gemini": "tools: [read_file, grep_search, glob]",
+    "kiro": "tools: [read]",
+    "opencode": 'permission: {"*": deny, read: allow, grep: allow}',
+    "qwen": "tools: [read_file, grep_search, glob]",
+}
+"""A line that gives an agent of a format the tools that only read."""
+_FEW_IN_JSON = {"opencode": '"permission": {"*": "deny", "read": "allow", "grep": "allow"}'}
+"""The same line for formats whose agents may be in files of JSON."""
 
 
 class Instead(NamedTuple):
@@ -96,6 +107,11 @@ def instead_of(form: str, given: Grant, at: Place, *, is_way: bool) -> Instead |
     if _FLAG.fullmatch(marked := _marked(at)):
         return Instead(f'write `--allowedTools "{written[0]}"` in place of `{marked}`', written[1])
     return Instead(f"write `{written[0]}` or the like in place of {name}", written[1])
+
+
+def few_tools(form: str, at: Place) -> str | None:
+    """The line that gives an agent of a format the tools that only read, as the file at a place has it."""
+    return (_FEW_IN_JSON.get(form) if is_json(at) else None) or _FEW_TOOLS.get(form)
 
 
 def _of_opencode(given: Grant, at: Place, word: str) -> Instead | None:
