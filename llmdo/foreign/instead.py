@@ -172,7 +172,7 @@ def _of_opencode(given: Grant, at: Place, word: str) -> Instead | None:
     line, lost = f'"{given.tool}": "{word}"', ASKED if word == "ask" else ""
     if at.location.span is None:
         return Instead(f'write `{{"permission": {{{line}}}}}` into `opencode.json`', lost)
-    if given.rule_at is None or key == "permission" or [*above[-1:], key] == ["permission", "*"]:
+    if "permission" not in above or (above[-1] == "permission" and key == "*"):
         return Instead(f"write `{line}` under `permission`", lost)
     return Instead(f"write `{line}`{' or the like' * (word == 'ask')} in place of `{given.tool}`", lost)
 
