@@ -8,12 +8,23 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from llmdo.base.diagnostic import Related, excerpt, place
 from llmdo.foreign.building import named, named_events
-from llmdo.foreign.flows import EVENT, SERVER, WayOut
-from llmdo.foreign.instead import ASKED, MANY, NO_COMMANDS, instead_of
+from llmdo.foreign.flows import EVENT, WayOut
+from llmdo.foreign.instead import (
+    ASKED,
+    CONFINED,
+    HEADER,
+    MANY,
+    NO_COMMANDS,
+    OTHERS_REFUSED,
+    instead_of,
+    is_json,
+    list_without,
+    loss_of,
+    runs_commands,
+)
 from llmdo.policy.authority import Capability
 from llmdo.policy.vocabulary import UNTRUSTED
 from llmdo.reach.flows import leg_text
-from llmdo.reach.risks import SHELL
 from llmdo.reach.rows import Hop
 from llmdo.syntax.document import Place
 
@@ -25,14 +36,10 @@ if TYPE_CHECKING:
     from llmdo.foreign.team import Agent, Grant
     from llmdo.reach.rows import Row
 
-LONGEST = 70  # characters of a new line that a hint spells out
-
 _NUMBERED = re.compile(r" \(\d+\)$")
 _TOOL = re.compile(r"\w+(?:\([^()]*\))?")
-_HEADER = "tools"
-"""The key of an agent's own list, which names whole tools."""
-
-
+_WITH_COMMANDS = frozenset({"token"})
+"""Tools that nothing but commands uses."""
 _CALLS = "agent"
 Spot = tuple[str, str, str]
 """A worker, its toolset and its tool."""
@@ -101,9 +108,13 @@ def hint(project: Foreign, flow: Flow) -> str | None:
 
 
 def edit(project: Foreign, flow: Flow) -> FlowEdit | None:
-    """The first edit that ends the flow; without any, that which leaves the least, with what has to go as well."""
+    """The first edit that ends the flow, at best with every milder one.
+
+    Without any it is that which leaves the least, with what has to go as well.
+    """
     edits = [*_edits(project, flow)]
-    whole = next((each for each in edits if not _left(flow, each)), None)
+    ending = [each for each in edits if not _left(flow, each)]
+    whole = min(ending, key=lambda each: _leaves_milder(flow, each), default=None)
     # Of two long lists the shorter one is no better: then it is the way out.
     best = whole or min(edits, key=lambda each: min(len(_left(flow, each)), MANY + 1), default=None)
     if best is None or whole:
@@ -112,7 +123,9 @@ def edit(project: Foreign, flow: Flow) -> FlowEdit | None:
     if len(left) > MANY and (refused := _refused(project, flow)):
         return refused
     own = {
-        each: given.narrower for each in left if (given := _grant(project, _leg_of(each))) and given.narrower
+        each: change
+        for each in left
+        if (change := _change_of(project, each, best, are_many=len(left) > MANY))
     }
     shown = dict.fromkeys(_tool_at(project, each) for each in left if each not in own)
     more = f" and {len(shown) - MANY} more" if len(shown) > MANY else ""
@@ -120,6 +133,22 @@ def edit(project: Foreign, flow: Flow) -> FlowEdit | None:
     others = f"; {same} {', '.join([*shown][:MANY])}{more}" if shown else ""
     besides = "".join(f"; and {change}" for change in dict.fromkeys(own.values()))
     return best._replace(text=f"{best.text}{others}{besides}", takes=best.takes | {*left})
+
+
+def _change_of(project: Foreign, spot: Spot, best: FlowEdit, *, are_many: bool) -> str | None:
+    """The change of a tool that is left after an edit, where to say that it has to go is not enough."""
+    given, agent = _grant(project, _leg_of(spot)), named(project.team.agents).get(spot[0])
+    if given is None:
+        return None
+    if given.narrower:
+        return given.narrower
+    at = _place_of(project, spot)
+    if at is None or agent is None or not agent.path or best.of_source is not None or are_many:
+        return None
+    if (agent.format or project.team.format) != "opencode":
+        return None
+    instead = instead_of("opencode", given, at, is_way=False)
+    return f"{instead.change} ({place(at.location)})" if instead else None
 
 
 def _left(flow: Flow, after: FlowEdit) -> list[Spot]:
@@ -135,6 +164,12 @@ def _left(flow: Flow, after: FlowEdit) -> list[Spot]:
     if after.of_source and not is_mixed:
         return sources
     return ends if after.of_source is False or is_mixed else min(sources, ends, key=len)
+
+
+def _leaves_milder(flow: Flow, after: FlowEdit) -> bool:
+    """Whether a flow by a milder way out is left after an edit; a token without commands is none."""
+    ends = [each for each in _ends(flow) if each[2] not in _WITH_COMMANDS]
+    return all(any(not after.ends(each) for each in those) for those in (_sources(flow), ends))
 
 
 def _refused(project: Foreign, flow: Flow) -> FlowEdit | None:
@@ -218,7 +253,7 @@ def _edits(project: Foreign, flow: Flow) -> Iterator[FlowEdit]:
         if text and not (
             leg is source != way and text.endswith(ASKED)
         ):  # whoever answers has not read the words
-            taken = every if leg is private else _taken(project, leg, every)
+            taken = every if leg is private else _taken(project, leg, every, text)
             caller, callee = (leg.path[0].name, leg.path[1].name) if _is_called(project, leg) else ("", "")
             side = None if leg is private or caller else leg is source
             yield FlowEdit(text, taken, caller, callee, side)
@@ -226,15 +261,21 @@ def _edits(project: Foreign, flow: Flow) -> Iterator[FlowEdit]:
         yield cut
 
 
-def _taken(project: Foreign, leg: _Leg, every: frozenset[Spot]) -> frozenset[Spot]:
-    """Those of the tools that an edit of a leg takes away: all that its line gives."""
+def _taken(project: Foreign, leg: _Leg, every: frozenset[Spot], text: str) -> frozenset[Spot]:
+    """Those of the tools that an edit of a leg takes away: all that its line gives, unless it names one."""
     if _is_called(project, leg):
         return frozenset()
     own = (leg.path[-2].name, leg.path[-1].name, leg.tool)
     given = _grant(project, leg)
     rule = given.rule_at.location if given and given.rule_at and not given.is_free_anyway else None
+    if given and given.refusal and given.refusal in text:
+        rule = None
+    elif text.endswith((OTHERS_REFUSED, CONFINED)) and (at := _place(project, leg)):
+        rule = at.location
     path = given.at.location.path if given else ""
-    if given and rule is None and (path.endswith((".json", ".jsonc")) or given.at.location.span is None):
+    if given and given.server and given.at.of_key and _place(project, leg) == given.at:
+        return frozenset(each for each in every if each == own or _is_declared_at(project, given.at, each))
+    if given and rule is None and (is_json(given.at) or given.at.location.span is None):
         agent = named(project.team.agents).get(own[0])
         form = (agent and agent.format) or project.team.format
         everywhere = (
@@ -249,6 +290,12 @@ def _taken(project: Foreign, leg: _Leg, every: frozenset[Spot]) -> frozenset[Spo
         or (each[0] == own[0] and given and _is_like(each[2], given.tool))
         or (rule and (other := _place_of(project, each, leg.capability)) and other.location == rule)
     )
+
+
+def _is_declared_at(project: Foreign, at: Place, spot: Spot) -> bool:
+    """Whether a tool is one of the server that is declared at a place, so that it goes with it."""
+    given = _grant(project, _leg_of(spot))
+    return given is not None and given.server is not None and given.at == at
 
 
 def _is_called(project: Foreign, leg: _Leg) -> bool:
@@ -284,7 +331,7 @@ def _place_of(project: Foreign, spot: Spot, capability: str = "") -> Place | Non
 def _item(at: Place) -> str | None:
     """The item of an agent's own list of tools that is at a place."""
     span = at.location.span
-    if span is None or _HEADER not in at.route[:2]:
+    if span is None or HEADER not in at.route[:2]:
         return None
     marked = at.document.source.marked(span).strip("\"'")
     return marked if _TOOL.fullmatch(marked) else None
@@ -305,7 +352,7 @@ def _of_calls(project: Foreign, flow: Flow) -> FlowEdit | None:
         change = 'write `"task": "deny"` under `permission`'
     elif tool is None:
         return None
-    elif left := _without(at, tool):
+    elif left := list_without(at, tool):
         change = f"write `{left}`, without `{excerpt(tool)}`"
     else:
         change = f"take `{excerpt(tool)}` out of {_key(at)}"
@@ -314,10 +361,10 @@ def _of_calls(project: Foreign, flow: Flow) -> FlowEdit | None:
 
 def _calling(agent: Agent) -> Place | None:
     """The tool of Copilot in an agent's list by which it calls those that its file names."""
-    listed = agent.header.get(_HEADER)
+    listed = agent.header.get(HEADER)
     if not agent.calls or not isinstance(listed, list) or _CALLS not in listed:
         return None
-    return Place(agent.at.document, (_HEADER, listed.index(_CALLS)))
+    return Place(agent.at.document, (HEADER, listed.index(_CALLS)))
 
 
 def _edit(project: Foreign, leg: _Leg) -> str | None:
@@ -328,10 +375,10 @@ def _edit(project: Foreign, leg: _Leg) -> str | None:
     agent = named(project.team.agents).get(leg.path[-2].name)
     name, key = f"`{excerpt(given.tool)}`", _key(at)
     whole = [each for each in agent.grants if each.tool == given.tool] if agent else []
-    is_whole = at.route[:1] == (_HEADER,) and not given.server and any(map(_runs, whole))
-    lost = NO_COMMANDS if is_whole else _lost(given)
+    is_whole = at.route[:1] == (HEADER,) and not given.server and any(map(runs_commands, whole))
+    lost = NO_COMMANDS if is_whole else loss_of(given)
     form = (agent and agent.format) or project.team.format
-    instead = instead_of(form, given, at)
+    instead = instead_of(form, given, at, is_way=leg.is_ruled)
     if agent is None:
         change, lost = f"take {name} out of {key}", "it then does not run"
     elif given.narrower:
@@ -344,9 +391,9 @@ def _edit(project: Foreign, leg: _Leg) -> str | None:
         lost = f"it then hands no work to `{agent.name}`"
     elif agent.path and (agent.inherits or given.is_default):
         change = agent.narrower
-    elif left := _without(at, given.tool):
+    elif left := list_without(at, given.tool):
         change = f"write `{left}`, without {name}"
-    elif instead and at.route[:1] != (_HEADER,):
+    elif instead and (form == "opencode" or at.route[:1] != (HEADER,)):
         change, lost = instead.change, instead.lost or lost
     elif leg.is_ruled and given.rule_at:
         change = f"tighten {key or 'the rule'}, which allows {name}"
@@ -376,45 +423,6 @@ def _of_files(project: Foreign, leg: _Leg) -> str | None:
     tools = ",".join(sorted(writing))
     change = f"write `--disallowedTools {tools}` in `claude_args`" if is_claude else f"deny `{tools}`"
     return f"{change} ({at}); it then changes no files"
-
-
-def _runs(given: Grant) -> bool:
-    """Whether a tool runs commands."""
-    return any(Capability("proc.exec").covers_name(each.name) for each in given.capabilities)
-
-
-def _lost(given: Grant) -> str:
-    """What an agent can no longer do without a tool."""
-    names = {each.name for each in given.capabilities}
-    if SHELL in names and not given.server:
-        return "it then runs no such command" if "(" in given.tool else NO_COMMANDS
-    if any(name.startswith("x.github.") for name in names):
-        return "it then does nothing on `github.com` by that"
-    if given.server or SERVER in names:
-        return f"it then has no tools of `{excerpt(given.toolset)}`"
-    if any(Capability("net").covers_name(name) for name in names):
-        return "it then fetches no pages" if UNTRUSTED in names else "it then sends nothing to other hosts"
-    return f"it then has no `{excerpt(given.tool)}`"
-
-
-def _without(at: Place, tool: str) -> str | None:
-    """An agent's own list without a tool, as its file has it; None if it is no list of names, or too long."""
-    keys = [step for step in at.route if isinstance(step, str)]
-    if keys[:1] != [_HEADER] and keys[1:2] != [_HEADER]:
-        return None
-    data = at._replace(route=tuple(keys)).data
-    is_text = isinstance(data, str)
-    items = [item.strip() for item in data.split(",")] if isinstance(data, str) else data
-    if not isinstance(items, list) or not all(isinstance(item, str) for item in items):
-        return None
-    left = [
-        str(item) for item in items if item != tool and not str(item).startswith((f"{tool}(", f"{tool}/"))
-    ]
-    if not left or len(left) == len(items):
-        return None
-    names = ", ".join(left)
-    line = f"{keys[-1]}: {names if is_text else f'[{names}]'}"
-    return line if len(line) <= LONGEST and "`" not in line else None
 
 
 def _lists(at: Place, tool: str) -> bool:

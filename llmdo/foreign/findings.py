@@ -11,6 +11,7 @@ from llmdo.base.values import replace
 from llmdo.foreign import advice, flows
 from llmdo.foreign.building import STARTS, named
 from llmdo.foreign.flows import UNKNOWN
+from llmdo.foreign.instead import few_tools
 from llmdo.foreign.lines import PUSHES
 from llmdo.foreign.refusing import refuser
 from llmdo.foreign.team import NAME_TOOLS
@@ -27,17 +28,6 @@ if TYPE_CHECKING:
     from llmdo.foreign.flows import Flow
     from llmdo.foreign.team import Agent
     from llmdo.reach.risks import Gain
-
-
-_FEW_TOOLS = {
-    "claude": "tools: Read, Grep, Glob",
-    "copilot": "tools: [read, search]",
-    "gemini": "tools: [read_file, grep_search, glob]",
-    "kiro": "tools: [read]",
-    "opencode": 'permission: {"*": deny, read: allow, grep: allow}',
-    "qwen": "tools: [read_file, grep_search, glob]",
-}
-"""A line that gives an agent of a format the tools that only read."""
 
 
 @reports("LDO150", "warning")
@@ -258,7 +248,7 @@ def foreign_inherits_everything(project: Foreign) -> Iterator[Diagnostic]:
             why = "its file names `*`" if is_all else "its file does not name its tools"
             if isinstance(listed, list) and (agent.format or project.team.format) == "opencode":
                 why = "its `tools` is a list, where opencode reads a table"
-            line = _FEW_TOOLS.get(agent.format or project.team.format)
+            line = few_tools(agent.format or project.team.format, agent.at)
             is_told = line and agent.narrower == NAME_TOOLS
             yield finding(
                 "LDO551",

@@ -6,39 +6,46 @@ import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from llmdo.base.diagnostic import excerpt
+from llmdo.foreign.flows import SERVER
+from llmdo.policy.authority import Capability
+from llmdo.policy.vocabulary import UNTRUSTED
+from llmdo.reach.risks import SHELL
 
 if TYPE_CHECKING:
     from llmdo.foreign.team import Grant
     from llmdo.syntax.document import Place
 
+LONGEST = 70  # characters of a new line that a hint spells out
 MANY = 3  # further tools or rules that a hint names
+HEADER = "tools"
+"""The key of an agent's own list, which names whole tools."""
 NO_COMMANDS = "it then runs no commands"
 REFUSED = "it is then refused"
-_REFUSED = "whatever it does not name is then refused"
+OTHERS_REFUSED = "whatever it does not name is then refused"
 ASKED = "a person is then asked each time"
-_CONFINED = "its commands then reach no host, and change only the project"
+CONFINED = "its commands then reach no host, and change only the project"
 _WRITTEN = {
-    ("claude", "Bash"): ("Bash(git log:*)", _REFUSED),
-    ("claude", "WebFetch"): ("WebFetch(domain:example.com)", _REFUSED),
+    ("claude", "Bash"): ("Bash(git log:*)", OTHERS_REFUSED),
+    ("claude", "WebFetch"): ("WebFetch(domain:example.com)", OTHERS_REFUSED),
     ("codex", "shell"): ("network_access = false", "its commands then reach no host"),
     ("codex", "unsandboxed shell"): ('approval_policy = "on-request"', ASKED),
-    ("docker-agent", "shell"): ("shell:cmd=git log", _REFUSED),
+    ("docker-agent", "shell"): ("shell:cmd=git log", OTHERS_REFUSED),
     ("fast-agent", "shell"): ("shell: false", NO_COMMANDS),
-    ("gemini", "run_shell_command"): ("run_shell_command(git log)", _REFUSED),
-    ("github-actions", "Bash"): ("Bash(git log:*)", _REFUSED),
-    ("github-actions", "WebFetch"): ("WebFetch(domain:example.com)", _REFUSED),
-    ("github-actions", "run_shell_command"): ("run_shell_command(git log)", _REFUSED),
-    ("opencode", "bash"): ('"bash": "ask"', ASKED),
-    ("opencode", "webfetch"): ('"webfetch": "ask"', ASKED),
+    ("gemini", "run_shell_command"): ("run_shell_command(git log)", OTHERS_REFUSED),
+    ("github-actions", "Bash"): ("Bash(git log:*)", OTHERS_REFUSED),
+    ("github-actions", "WebFetch"): ("WebFetch(domain:example.com)", OTHERS_REFUSED),
+    ("github-actions", "run_shell_command"): ("run_shell_command(git log)", OTHERS_REFUSED),
 }
+_OF_OPENCODE = frozenset({"bash", "webfetch", "websearch"})
+"""Its own tools that bring a stranger's words or send."""
 _OF_GIT = re.compile(r"(?:Bash|run_shell_command)\(git\b")
 """A rule about a program of which some commands run no other."""
 _FLAG = re.compile(r"--[a-z-]+")
 _BY_KEY = {
     "approvals_reviewer": ('approvals_reviewer = "user"', ASKED),
-    "default_permissions": ('default_permissions = ":workspace"', _CONFINED),
-    "sandbox": ("sandbox: workspace-write", _CONFINED),
-    "sandbox_mode": ('sandbox_mode = "workspace-write"', _CONFINED),
+    "default_permissions": ('default_permissions = ":workspace"', CONFINED),
+    "sandbox": ("sandbox: workspace-write", CONFINED),
+    "sandbox_mode": ('sandbox_mode = "workspace-write"', CONFINED),
 }
 """The settings of Codex, and an input of its action, that let commands out of its sandbox."""
 _OF_CLAUDE: dict[tuple[str, ...], str] = {
@@ -52,6 +59,17 @@ _INPUTS = ("codex-args", "codex_args", "sandbox")
 """The inputs of its action that may switch its sandbox off."""
 _UNASKED_LISTS = ("allowedTools", "allowed-tools")
 """The keys of lists of tools about which nobody is asked; each agent has others as well."""
+_FEW_TOOLS = {
+    "claude": "tools: Read, Grep, Glob",
+    "copilot": "tools: [read, search]",
+    "gemini": "tools: [read_file, grep_search, glob]",
+    "kiro": "tools: [read]",
+    "opencode": 'permission: {"*": deny, read: allow, grep: allow}',
+    "qwen": "tools: [read_file, grep_search, glob]",
+}
+"""A line that gives an agent of a format the tools that only read."""
+_FEW_IN_JSON = {"opencode": '"permission": {"*": "deny", "read": "allow", "grep": "allow"}'}
+"""The same line for formats whose agents may be in files of JSON."""
 
 
 class Instead(NamedTuple):
@@ -62,8 +80,11 @@ class Instead(NamedTuple):
     """Empty if it is what is lost without the tool."""
 
 
-def instead_of(form: str, given: Grant, at: Place) -> Instead | None:
-    """The line to write in place of what gives a tool; None if a format has none, or the line stands in a list."""
+def instead_of(form: str, given: Grant, at: Place, *, is_way: bool) -> Instead | None:
+    """The line to write in place of what gives a tool; None if a format has none, or the line stands in a list.
+
+    Before a way out a question is enough.
+    """
     key = next((step for step in reversed(at.route) if isinstance(step, str)), "")
     in_a_workflow = form == "github-actions" and (key in _INPUTS or _marked(at).startswith("codex"))
     if given.tool.endswith("shell") and (form == "codex" or in_a_workflow):
@@ -81,6 +102,8 @@ def instead_of(form: str, given: Grant, at: Place) -> Instead | None:
         setting := next((each for each in _OF_CLAUDE if at.route[: len(each)] == each), ())
     ):
         return Instead(f"write `{_OF_CLAUDE[setting]}`", ASKED)
+    if form == "opencode":
+        return _of_opencode(given, at, "ask" if is_way else "deny")
     tool = given.tool.partition("(")[0]
     if given.refusal and tool not in _marked(at) and not _FLAG.fullmatch(_marked(at)):
         return Instead(f"write {given.refusal}", "")
@@ -90,11 +113,73 @@ def instead_of(form: str, given: Grant, at: Place) -> Instead | None:
     name = f"`{excerpt(given.tool)}`"
     if _FLAG.fullmatch(marked := _marked(at)):
         return Instead(f'write `--allowedTools "{written[0]}"` in place of `{marked}`', written[1])
-    if form == "opencode" and at.location.span is None:
-        return Instead(f'write `{{"permission": {{{written[0]}}}}}` into `opencode.json`', written[1])
-    if form == "opencode" and given.rule_at is None:
-        return Instead(f"write `{written[0]}` under `permission`", written[1])
     return Instead(f"write `{written[0]}` or the like in place of {name}", written[1])
+
+
+def few_tools(form: str, at: Place) -> str | None:
+    """The line that gives an agent of a format the tools that only read, as the file at a place has it."""
+    return (_FEW_IN_JSON.get(form) if is_json(at) else None) or _FEW_TOOLS.get(form)
+
+
+def runs_commands(given: Grant) -> bool:
+    """Whether a tool runs commands."""
+    return any(Capability("proc.exec").covers_name(each.name) for each in given.capabilities)
+
+
+def loss_of(given: Grant) -> str:
+    """What an agent can no longer do without a tool."""
+    names = {each.name for each in given.capabilities}
+    if SHELL in names and not given.server:
+        return "it then runs no such command" if "(" in given.tool else NO_COMMANDS
+    if any(name.startswith("x.github.") for name in names):
+        return "it then does nothing on `github.com` by that"
+    if given.server or SERVER in names:
+        return f"it then has no tools of `{excerpt(given.toolset)}`"
+    if any(Capability("net").covers_name(name) for name in names):
+        return "it then fetches no pages" if UNTRUSTED in names else "it then sends nothing to other hosts"
+    return f"it then has no `{excerpt(given.tool)}`"
+
+
+def list_without(at: Place, tool: str) -> str | None:
+    """An agent's own list without a tool, as its file has it; None if it is no list of names, or too long."""
+    keys = [step for step in at.route if isinstance(step, str)]
+    if keys[:1] != [HEADER] and keys[1:2] != [HEADER]:
+        return None
+    data = at._replace(route=tuple(keys)).data
+    is_text = isinstance(data, str)
+    items = [item.strip() for item in data.split(",")] if isinstance(data, str) else data
+    if not isinstance(items, list) or not all(isinstance(item, str) for item in items):
+        return None
+    left = [
+        str(item) for item in items if item != tool and not str(item).startswith((f"{tool}(", f"{tool}/"))
+    ]
+    if not left or len(left) == len(items):
+        return None
+    names = ", ".join(left)
+    line = f"{keys[-1]}: {names if is_text else f'[{names}]'}"
+    return line if len(line) <= LONGEST and "`" not in line else None
+
+
+def _of_opencode(given: Grant, at: Place, word: str) -> Instead | None:
+    """The line that denies a tool, or has a person asked; None for a tool of a server or of code."""
+    *above, key = [step for step in at.route if isinstance(step, str)] or [""]
+    if above[-1:] == [HEADER]:  # a list that only switches tools on and off
+        name = given.tool if key == "*" else key
+        quote = "" if name.isidentifier() and not is_json(at) else '"'
+        return Instead(f"write `{quote}{name}{quote}: false`", "")
+    if given.server or given.tool not in _OF_OPENCODE:
+        return None
+    line, lost = f'"{given.tool}": "{word}"', ASKED if word == "ask" else ""
+    if at.location.span is None:
+        return Instead(f'write `{{"permission": {{{line}}}}}` into `opencode.json`', lost)
+    if "permission" not in above or (above[-1] == "permission" and key == "*"):
+        return Instead(f"write `{line}` under `permission`", lost)
+    return Instead(f"write `{line}`{' or the like' * (word == 'ask')} in place of `{given.tool}`", lost)
+
+
+def is_json(at: Place) -> bool:
+    """Whether a place is in a file of JSON."""
+    return at.location.path.endswith((".json", ".jsonc"))
 
 
 def _of_codex(given: Grant, at: Place) -> Instead | None:
@@ -114,8 +199,8 @@ def _of_codex(given: Grant, at: Place) -> Instead | None:
     if key in _BY_KEY:
         return Instead(f"write `{_BY_KEY[key][0]}`", _BY_KEY[key][1])
     if at.document.data and key not in _INPUTS:
-        return Instead('write `sandbox_mode = "workspace-write"`', _CONFINED)
-    return Instead("have Codex run with `--sandbox workspace-write`", _CONFINED)
+        return Instead('write `sandbox_mode = "workspace-write"`', CONFINED)
+    return Instead("have Codex run with `--sandbox workspace-write`", CONFINED)
 
 
 def _marked(at: Place) -> str:

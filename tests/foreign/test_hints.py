@@ -11,7 +11,7 @@ from llmdo import foreign
 from llmdo.base.values import replace
 from llmdo.foreign import advice, findings
 from llmdo.foreign.building import named
-from llmdo.foreign.flows import worst_flows
+from llmdo.foreign.flows import WayOut, worst_flows
 from tests.checks.test_cases import copied
 from tests.foreign.test_cases import ALL, format_of
 
@@ -66,6 +66,22 @@ def test_what_a_hint_takes_away_ends_the_flow(case: Path, tmp_path: Path) -> Non
             after is None or (after.guess is not None) > (flow.guess is not None) or after.way > flow.way
         )
         assert is_milder, edit.text
+
+
+@pytest.mark.parametrize("case", FLOWING, ids=lambda case: f"{case.parent.name}/{case.name}")
+def test_no_other_edit_leaves_fewer_flows_than_the_hint(case: Path, tmp_path: Path) -> None:
+    copied(case, tmp_path / "project")
+    project = foreign.read(format_of(case), tmp_path / "project")
+
+    def leaves_a_page_to_any_host(edit: FlowEdit, name: str) -> bool:
+        after = worst_flows(without(project, edit)).get(name)
+        return after is not None and after.guess is None and after.way == WayOut.ANY_HOST
+
+    for name, flow in worst_flows(project).items():
+        edit = advice.edit(project, flow)
+        others = [each for each in advice._edits(project, flow) if not advice._left(flow, each)]
+        if edit and flow.guess is None and leaves_a_page_to_any_host(edit, name):
+            assert all(leaves_a_page_to_any_host(other, name) for other in others), edit.text
 
 
 def applied(root: Path, hint: str) -> bool:

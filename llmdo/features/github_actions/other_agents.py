@@ -22,9 +22,11 @@ from llmdo.features.github_actions.tokens import (
     writes,
 )
 from llmdo.features.github_actions.workflow import WRITABLE, TokenPermissions
+from llmdo.features.opencode import AGENTS as OPENCODE_AGENTS
 from llmdo.features.opencode import SETTINGS as OPENCODE_SETTINGS
-from llmdo.features.opencode.permissions import RULES, may_lack, rules_of, rules_of_agent
+from llmdo.features.opencode.permissions import RULES, as_with, rules_of, rules_of_agent
 from llmdo.features.opencode.reader import KEYS as OPENCODE_KEYS
+from llmdo.features.opencode.reader import agent_name
 from llmdo.features.opencode.table import SEARCHING_MODELS
 from llmdo.foreign import servers
 from llmdo.foreign.commands import commands
@@ -342,9 +344,10 @@ def opencode_grants(site: Site, tree: Checkout) -> tuple[tuple[Grant, ...], bool
     documents = [document for path in OPENCODE_SETTINGS[:2] if (document := tree.json(path))][-1:]
     documents += [each for name in _OPENCODE_VARIABLES if (each := opencode_variable(site, name))]
     files, tables = Files(tree, "opencode"), [Place(each, ()) for each in documents]
-    rules = [*rules_of(files, *tables), *_of_chosen(site, files, tables)]
+    chosen = [*_of_chosen(site, files, tables)]
+    rules = [*rules_of(files, *tables), *rules_of_agent(files, chosen)]
     grants: list[Grant] = []
-    model = _opencode_model(site, documents)
+    model = _opencode_model(site, [*reversed(chosen), *reversed(tables)])
     for name, line in LINES.items():
         tool = name.removeprefix("opencode: ")
         if tool == name:
@@ -354,7 +357,7 @@ def opencode_grants(site: Site, tree: Checkout) -> tuple[tuple[Grant, ...], bool
                 continue  # nobody is there to be asked
             if tool != "bash":
                 given = granted(tool, tool, map(str, ruling.capabilities), at)
-                grants.append(replace(given, may_lack=may_lack(tool, model)))
+                grants += as_with(model, given)
             elif ruling.rule is None or RULES.whole(ruling.rule, tool):
                 grants += by_shell(site, token, tool, at)
             else:
@@ -365,14 +368,17 @@ def opencode_grants(site: Site, tree: Checkout) -> tuple[tuple[Grant, ...], bool
     return tuple(grants), not rules
 
 
-def _opencode_model(site: Site, documents: Iterable[Document]) -> str:
-    """The model of a step that runs opencode, or one that searches if a variable has any search; empty if unknown."""
+def _opencode_model(site: Site, tables: Iterable[Place]) -> str:
+    """The model of a step that runs opencode, or one that searches if a variable has any search; empty if unknown.
+
+    Of `tables` of settings and of an agent, the first counts that names one.
+    """
     if any(site.variables.get(name) for name in _SEARCH_VARIABLES):
         return SEARCHING_MODELS[0]
     chosen = site.input("model")
     named = [chosen[0]] if chosen else []
     named += [each for flag in ("--model", "-m") for each in _values(site.run.words, flag)]
-    named += [text(each.data.get("model")) for each in documents]
+    named += [text(table(each.data).get("model")) for each in tables]
     return next(filter(None, named), "")
 
 
@@ -385,17 +391,15 @@ def opencode_variable(site: Site, name: str) -> Document | None:
     return document_of(f'{{"permission": {value}}}' if name == OPENCODE_PERMISSION else value, variable.at)
 
 
-def _of_chosen(site: Site, files: Files, tables: Sequence[Place]) -> Iterator[PermissionRule]:
-    """The rules of the agent that a step asks opencode for."""
+def _of_chosen(site: Site, files: Files, tables: Sequence[Place]) -> Iterator[Place]:
+    """The tables of the agent that a step asks opencode for, the uppermost last."""
     chosen = site.input("agent")
     name = chosen[0] if chosen else next(iter(_values(site.run.words, "--agent")), "")
-    places = [Place(each.document, ("agent", name)) for each in tables]
-    places += [
-        Place(content.document, ())
-        for path in files.find(tuple(f".opencode/{folder}/{name}.md" for folder in ("agent", "agents")))
-        if (content := files.text_or_prompt(path, OPENCODE_KEYS))
-    ]
-    yield from rules_of_agent(files, places)
+    yield from (Place(each.document, ("agent", name)) for each in tables)
+    for path in files.find(OPENCODE_AGENTS) if name else ():
+        content = files.text_or_prompt(path, OPENCODE_KEYS)
+        if content and agent_name(path, content.document) == name:
+            yield Place(content.document, ())
 
 
 def cursor_grants(site: Site) -> Iterator[Grant]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
 
 _LINES = {line.tool: line for line in TABLE}
 _OLD_NAMES = {"write": "edit", "patch": "edit", "multiedit": "edit", "ls": "list"}
+_MODEL = re.compile(r"[\w.@-]+/[^{}$]+")
+"""A model by its provider and its name, not by a variable."""
 TASK = "task"
 """The tool that calls other agents."""
 
@@ -121,19 +124,28 @@ def grants_by(
     for line in TABLE:
         if line.tool.islower():
             for grant in _grants(line, rules, at, toolset):
-                yield replace(grant, may_lack=may_lack(line.tool, model))
-    for server, (reached, _) in known.items():
-        whole = [*_grants(servers.line(f"{server}_*", reached, "allowed"), rules, at)]
+                yield from as_with(model, grant)
+    for server, (reached, declared_at) in known.items():
+        whole = [*_grants(servers.line(f"{server}_*", reached, "allowed"), rules, declared_at)]
         yield from (replace(grant, toolset=server, tool=server, server=reached) for grant in whole)
         for name in _named(server, rules):
-            for grant in _grants(servers.line(name, reached, "allowed"), rules, at):
+            for grant in _grants(servers.line(name, reached, "allowed"), rules, declared_at):
                 if STRICTNESS[grant.decision] < STRICTNESS[whole[0].decision]:
                     yield replace(grant, toolset=server, server=reached)
 
 
-def may_lack(tool: str, model: str) -> bool:
-    """Whether opencode may have a tool with other models alone than this one, which may be empty for an unknown one."""
-    return tool == SEARCH and not model.startswith(SEARCHING_MODELS)
+def as_with(model: str, given: Grant) -> Iterator[Grant]:
+    """A tool as opencode has it with a model, empty for an unknown one; none if it lacks the tool."""
+    has = searches(model) if given.tool == SEARCH else True
+    if has is not False:
+        yield replace(given, may_lack=has is None)
+
+
+def searches(model: str) -> bool | None:
+    """Whether a model comes with a search; None if its name is not known, or stands elsewhere."""
+    if model.startswith(SEARCHING_MODELS):
+        return True
+    return False if _MODEL.fullmatch(model) else None
 
 
 def _named(server: str, rules: Iterable[PermissionRule]) -> Iterator[str]:
@@ -155,8 +167,10 @@ def _grants(
     for ruling in rulings:
         origin = "permission" if ruling.rule else "opencode, where no rule says anything"
         alike = [each.rule for each in rulings[1:] if each.rule and _is_alike(each, ruling)]
+        # A rule about all tools gives no server: its declaration does.
+        given_at = ruling.rule.at if ruling.rule and (line in TABLE or ruling.rule.tool != "*") else at
         yield replace(
-            ruling.grant(line, at, origin, toolset=toolset),
+            ruling.grant(line, given_at, origin, toolset=toolset),
             unasked_by=tuple(rule.pattern or "" for rule in alike) if ruling is not rulings[0] else (),
             loss=ASKED if alike else "",
         )

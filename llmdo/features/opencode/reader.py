@@ -10,7 +10,15 @@ from llmdo.base.parts import table, text
 from llmdo.base.values import dataclass, replace
 from llmdo.features.opencode import AGENTS, PLUGINS, SETTINGS, TOOLS
 from llmdo.features.opencode.code import OpencodeCode, code_of
-from llmdo.features.opencode.permissions import RULES, TASK, grants_by, matches, rules_of, rules_of_agent
+from llmdo.features.opencode.permissions import (
+    RULES,
+    TASK,
+    grants_by,
+    matches,
+    rules_of,
+    rules_of_agent,
+    searches,
+)
 from llmdo.foreign import reading, servers
 from llmdo.foreign.files import Files, folder_place
 from llmdo.foreign.permissions import PermissionRule, listed_commands
@@ -67,10 +75,13 @@ def read(tree: Tree) -> Team:
                     _declare(declared, name, Place(document, (key, name)), "")
     # A module that is given alone is no agent.
     modules = (*PLUGINS, *TOOLS)
-    for path in () if tree.only and files.named(modules) else files.find(AGENTS):
-        if content := files.text_or_prompt(path, KEYS):
-            name = re.sub(r"^\.opencode/agents?/|\.md$", "", path)
-            _declare(declared, name, Place(content.document, ()), content.prompt)
+    paths = () if tree.only and files.named(modules) else files.find(AGENTS)
+    contents = {path: content for path in paths if (content := files.text_or_prompt(path, KEYS))}
+    names = [agent_name(path, content.document) for path, content in contents.items()]
+    for number, (path, content) in enumerate(contents.items(), 1):
+        # Of several files with one name it is not known which one opencode takes: the others keep theirs.
+        name = agent_name(path) if names[number - 1] in names[number:] else names[number - 1]
+        _declare(declared, name, Place(content.document, ()), content.prompt)
     project = _OpencodeProject(files, documents, declared, code_of(files, documents))
     return Team(
         format="opencode",
@@ -79,6 +90,12 @@ def read(tree: Tree) -> Team:
         problems=tuple(files.problems),
         max_depth=2 * project.depth,  # each call may be over the worker that stands for every agent
     )
+
+
+def agent_name(path: str, document: Document | None = None) -> str:
+    """The name of the agent in a file: that of its header, or else of the file."""
+    own = text(document.data.get("name")) if document else None
+    return own or re.sub(r"^\.opencode/agents?/|\.md$", "", path)
 
 
 def _declare(declared: dict[str, _Declaration], name: str, at: Place, prompt: str) -> None:
@@ -128,11 +145,15 @@ class _OpencodeProject:
         depths = [document.data.get("subagent_depth") for document in self.documents]
         return next((depth for depth in reversed(depths) if isinstance(depth, int)), 1)
 
-    @property
-    def _model(self) -> str:
-        """The model of agents without one of their own; empty if no file names it."""
+    def _model(self, header: Mapping[str, object], *, is_called: bool) -> str:
+        """The model of an agent; empty if no file names it: one that is called may have that of its caller."""
+        if own := text(header.get("model")):
+            return own
         models = [text(document.data.get("model")) for document in reversed(self.documents)]
-        return next(filter(None, models), "")
+        common = next(filter(None, models), "")
+        named = [text(each.header.get("model")) for each in self.declared.values()] if is_called else []
+        is_same = searches(common) or not any(map(_may_search, named))
+        return common if is_same else ""
 
     def with_events(self) -> Iterator[Agent]:
         """The agents; those of which a person has a session with what opencode runs in each session."""
@@ -211,7 +232,8 @@ class _OpencodeProject:
         ]
         description, model = header.get("description"), header.get("model")
         toolset = None if own or not is_declared else EVERY_TOOL
-        grants = [*grants_by(rules, at, known, toolset, text(model) or self._model)]
+        model_of = self._model(header, is_called=mode != "primary")
+        grants = [*grants_by(rules, at, known, toolset, model_of)]
         grants += self.code.grants(rules)
         self.code.judge(own)
         # Below another agent nobody may call a third one but who has a rule about it, and only where they nest.
@@ -254,6 +276,11 @@ class _OpencodeProject:
                 hint = did_you_mean(called, names)
                 message = f"there is no agent `{excerpt(called)}` that could be called"
                 self.files.note("LDO250", rule.at, message, hint)
+
+
+def _may_search(model: str) -> bool:
+    """Whether a model is named that may come with a search."""
+    return bool(model) and searches(model) is not False
 
 
 def _is_on(server: Place) -> bool:

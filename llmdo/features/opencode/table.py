@@ -43,4 +43,5 @@ TABLE = (
 
 SEARCH = "websearch"
 SEARCHING_MODELS = ("opencode/", "opencode-go/")
-"""The beginnings of models that come with `SEARCH`; others have it where a variable of the environment says so."""
+"""The beginnings of models that come with `SEARCH`; others have it where a variable of the environment says so,
+which no file does."""
