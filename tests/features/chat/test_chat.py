@@ -249,7 +249,7 @@ def test_undo_takes_a_turn_from_the_model_and_leaves_what_it_did(
         obey("/undo", chat)
     with pytest.raises(LlmdoError, match="there is no turn to take back"):
         obey("/undo", chat)
-    assert answer_to(chat, "anew") == "heard again"
+    assert answer_to(chat, "anew") == "heard anew"
 
 
 def test_another_model_is_judged_and_recorded(team: Path, capsys: pytest.CaptureFixture[str]) -> None:
