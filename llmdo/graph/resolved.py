@@ -358,7 +358,8 @@ class Graph:
     @property
     def manifest(self) -> str:
         """The name of the file that its entries and rules stand in: that of its workers, if they are in it as well."""
-        return next((each.path for each in self.workers.values() if each.path in TEAM_FILES), MANIFEST)
+        own = (each.path for each in self.workers.values() if each.format is None)
+        return next((path for path in own if path in TEAM_FILES), MANIFEST)
 
     @property
     def shared_rules(self) -> tuple[Rule, ...]:

@@ -126,6 +126,13 @@ def test_what_suggest_prints_is_yaml_that_check_accepts(
     assert llmdo(desk, "check").stdout == "no findings\n"
 
 
+def test_a_file_of_that_name_of_another_tool_is_no_manifest(tmp_path: Path) -> None:
+    agents = 'version: "2"\nagents: {root: {instruction: Work., toolsets: [{type: shell}]}}\n'
+    (tmp_path / "team.yaml").write_text(agents, encoding="utf-8")
+    assert llmdo(tmp_path, "init", "--from", "docker-agent", ".").returncode == 0
+    assert llmdo(tmp_path, "suggest").stdout.startswith("[entries.team-root]\nmay = ")
+
+
 def test_what_is_to_be_written_is_said_of_its_own_name_and_in_yaml(desk: Path) -> None:
     file = desk / "team.yaml"
     team = yaml.safe_load(file.read_text(encoding="utf-8"))
