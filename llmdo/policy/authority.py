@@ -6,7 +6,7 @@ rules add up without surprise. Nothing here reads a file, and both `reach` and t
 
 from __future__ import annotations
 
-from llmdo.base.nearest import TEAM_FILES
+from llmdo.base.nearest import MANIFEST, TEAM_FILES
 from llmdo.base.values import dataclass, field
 from llmdo.policy.vocabulary import (
     FACTS,
@@ -31,9 +31,6 @@ STRICTNESS: dict[Decision, int] = {"allowed": 0, "needs_approval": 1, "blocked":
 
 MOST_BITS = 256
 """The most that a closed answer may carry: more could be put together to a text."""
-
-MANIFEST = "llmdo.toml"
-"""The origin of the manifest's rules."""
 
 BUILT_IN_VERSION = 3
 """Version of what is built in; the lock records it, so that a change of ours shows up there.

@@ -69,7 +69,7 @@ class StaleLock:
         if not self.is_usable:
             tell(f"{LOCK} stays as it is: `llmdo check` says why it cannot be read")
         elif waiting := self.for_a_person:
-            tell(f"{LOCK} stays as it is: `llmdo lock` alone takes in {joined(waiting)}")
+            tell(f"{_unwritten(self.root)}: `llmdo lock` alone takes in {joined(waiting)}")
         elif lock.write(self.root, self.after, self._is_as_read):
             tell(f"wrote {LOCK} ({joined([*self._items()], by=', ')}): {self._reach()}")
         elif self._on_disk().graph != self.after:  # else another run took the same in
@@ -142,10 +142,10 @@ def after_edit(root: Path, tell: Tell, *, frozen: bool = False) -> None:
         return
     errors = [each for each in checks.check(project, locked=True) if each.severity == "error"]
     if any(each.code not in OVERWRITTEN_ANYWAY for each in errors):
-        tell(f"{LOCK} stays as it is: `llmdo check` says what stands before a new one")
+        tell(f"{_unwritten(root)}: `llmdo check` says what stands before a new one")
     elif not stale.for_a_person and (unread := locking.to_be_imported(project)):
         tell(
-            f"{LOCK} stays as it is: what the tools of `{shown(unread[0])}` do only an import tells, so `llmdo run` or "
+            f"{_unwritten(root)}: what the tools of `{shown(unread[0])}` do only an import tells, so `llmdo run` or "
             "`llmdo lock` takes it in"
         )
     else:
@@ -160,6 +160,10 @@ def after_init(root: Path, tell: Tell, *, frozen: bool) -> bool:
     """
     after_edit(root, tell, frozen=frozen and (root / LOCK).exists())
     return (root / LOCK).exists()
+
+
+def _unwritten(root: Path) -> str:
+    return f"{LOCK} stays as it is" if (root / LOCK).exists() else f"no {LOCK} was written"
 
 
 def unreviewed(after: Graph, *locks: Graph | None) -> Iterator[str]:

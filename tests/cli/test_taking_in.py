@@ -506,6 +506,12 @@ def test_a_new_workspace_has_a_lock_where_none_may_change_too(tmp_path: Path) ->
     assert "wrote llmdo.lock" in llmdo(tmp_path, *words, environ=TRUSTED).stderr
 
 
+def test_a_new_workspace_with_an_import_is_told_that_it_has_no_lock_yet(tmp_path: Path) -> None:
+    done = llmdo(tmp_path, "init", "w", "--template", "tools", environ=TRUSTED)
+    assert "no llmdo.lock was written: what the tools of" in done.stderr
+    assert not (tmp_path / "w/llmdo.lock").exists()
+
+
 def test_an_edit_imports_nothing(team: Path) -> None:
     mark = team / MARK
     (team / "tools/kit.py").write_text(f"from pathlib import Path\nPath({str(mark)!r}).touch()\n{TOOLS}")

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from llmdo.base import cache
 from llmdo.base.diagnostic import LlmdoError
+from llmdo.base.nearest import MANIFEST
 from llmdo.base.values import replace
 from llmdo.features.hook import packed
 from llmdo.features.hook.packed import Tables
@@ -16,7 +17,7 @@ from llmdo.foreign.building import EVENTS, EVERYONE
 from llmdo.foreign.commands import listed_in
 from llmdo.foreign.flows import UNKNOWN
 from llmdo.foreign.known import formats, table_of
-from llmdo.policy.authority import MANIFEST, Capability, decide
+from llmdo.policy.authority import Capability, decide
 from llmdo.policy.composition import NO_LAYER, Base, Layer, authority_of
 from llmdo.policy.protection import CODE_WRITE
 from llmdo.policy.shell.rules import parse_rules

@@ -12,11 +12,11 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from llmdo.base.nearest import MANIFEST
 from llmdo.base.values import dataclass, field
 from llmdo.features.hook import compiling, install
 from llmdo.features.hook.rehearsal.model import serving
 from llmdo.features.hook.rehearsal.script import AGENT, OPEN, SESSION, SHUT
-from llmdo.policy.authority import MANIFEST
 from llmdo.services import locking
 from llmdo.workspace import lock
 from llmdo.workspace import project as projects

@@ -8,8 +8,9 @@ import sys
 import time
 
 from llmdo.base import cache
+from llmdo.base.nearest import MANIFEST
 from llmdo.base.values import dataclass
-from llmdo.policy.authority import MANIFEST, Capability, Ceiling, FlowRule, Rule
+from llmdo.policy.authority import Capability, Ceiling, FlowRule, Rule
 from llmdo.policy.composition import Base, ClientRules, Layer
 from llmdo.policy.flow import LabelledSource, Labelling
 from llmdo.version import __version__

@@ -17,8 +17,9 @@ from pydantic_ai.exceptions import ModelRetry
 
 from llmdo.base import values
 from llmdo.base.diagnostic import joined
+from llmdo.base.nearest import MANIFEST
 from llmdo.base.team_words import worded_for
-from llmdo.policy.authority import MANIFEST, decide
+from llmdo.policy.authority import decide
 from llmdo.policy.vocabulary import REPEATABLE, UNDECLARED
 from llmdo.runtime.approvals.approver import Answer, GoneError, Question, advice_on
 from llmdo.runtime.gate.call import Call, Permit, Refused, outside_of
