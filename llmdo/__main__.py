@@ -74,12 +74,12 @@ def main() -> int:
 _OF_PROJECTS = frozenset(
     {"batch", "chat", "check", "diff", "graph", "lock", "page", "reach", "suggest", "trust", "why"}
 )
-"""The commands in which a team in one file may stand first, for `--project` and its folder."""
+"""The commands in which a manifest or a team in one file may stand first, for `--project` and its folder."""
 
 
 def located(words: Sequence[str]) -> list[str]:
-    """The words of a command, in which a file of a team that follows its name is the project."""
-    names_file = len(words) > 1 and words[1].endswith((".yaml", ".yml", ".md"))
+    """The words of a command, in which a manifest or a file of a team that follows its name is the project."""
+    names_file = len(words) > 1 and words[1].endswith(("llmdo.toml", ".yaml", ".yml", ".md"))
     if not (names_file and words[0] in _OF_PROJECTS and os.path.isfile(words[1])):  # noqa: PTH113
         return list(words)
     return [words[0], "--project", *words[1:]]

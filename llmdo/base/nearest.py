@@ -47,6 +47,11 @@ def manifest_in(folder: str) -> str | None:
     return next((name for name in TEAM_FILES if is_team_file(f"{folder.rstrip('/')}/{name}")), None)
 
 
+def is_manifest(path: str) -> bool:
+    """Whether the file at `path` is a manifest of ours by its name, or says that it is a team."""
+    return os.path.basename(path) == MANIFEST or is_team_file(path)  # noqa: PTH119
+
+
 def is_team_file(path: str) -> bool:
     """Whether the file at `path` says that it is a team of llmdo.
 

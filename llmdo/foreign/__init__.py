@@ -21,7 +21,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from llmdo.base.diagnostic import LlmdoError, did_you_mean
-from llmdo.base.nearest import TEAM_FILES, is_team_file
+from llmdo.base.nearest import MANIFEST, TEAM_FILES, is_manifest
 from llmdo.base.values import dataclass, field, replace
 from llmdo.extensions.spec import AUTO
 from llmdo.foreign import unsupported
@@ -29,7 +29,7 @@ from llmdo.foreign.building import graph_of, of_choice
 from llmdo.foreign.known import formats, team_of, team_or_problem
 from llmdo.foreign.links import LinkedTree
 from llmdo.foreign.team import claimed, together
-from llmdo.foreign.tree import DiskTree, is_like, is_published, project_of
+from llmdo.foreign.tree import DiskTree, OthersTree, is_like, is_published, project_of
 from llmdo.reach import Analysis
 
 if TYPE_CHECKING:
@@ -44,8 +44,8 @@ if TYPE_CHECKING:
     from llmdo.graph.resolved import Graph
 
 
-OWN = tuple(f"**/{name}" for name in TEAM_FILES)
-"""Globs of teams of llmdo in one file."""
+OWN = tuple(f"**/{name}" for name in (MANIFEST, *TEAM_FILES))
+"""Globs of manifests of llmdo: of workspaces, and of teams in one file."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,7 +63,7 @@ class Foreign:
     choice: Analysis = field(compare=False)
     """The same of all that models choose: of what their clients run by themselves, only the words that it brings."""
     own: tuple[str, ...] = ()
-    """The files that may be teams of llmdo, if every format was looked for; nothing of them is in `team`."""
+    """The files that may be manifests of llmdo, if every format was looked for; no worker of theirs is in `team`."""
     is_public: bool = False
     """Whether its licence shows that anybody may read it; asked only where agents work in a checkout."""
 
@@ -105,7 +105,7 @@ def read(
         teams = claimed(_teams(tree, known)) if form == AUTO else [team_of(known[form], tree)]
         team = together(teams)
         own = tree.find(OWN)[0] if form == AUTO and revision is None else ()
-        may_be_empty |= any(is_team_file(f"{root}/{name}") for name in own)
+        may_be_empty |= any(is_manifest(f"{root}/{name}") for name in own)
         if not team.agents and not team.problems and not may_be_empty:
             raise LlmdoError(f"{_nothing_of(form)} is in `{path}`", hint=_instead(form, tree, known))
         if form == AUTO:
@@ -194,7 +194,9 @@ def _teams(tree: Tree, known: Formats) -> list[Team]:
     tree.find(
         [*unsupported.walked(known), *OWN, *(pattern for form in known.values() for pattern in form.files)]
     )
-    return [team_or_problem(form, tree) for form in known.values() if any(tree.find(form.files))]
+    workspaces = [path.rpartition("/")[0] for path in tree.find(OWN)[0] if path.endswith(MANIFEST)]
+    others = OthersTree(tree, tuple(workspaces)) if workspaces else tree
+    return [team_or_problem(form, others) for form in known.values() if any(others.find(form.files))]
 
 
 def _instead(form: str, tree: Tree, known: Formats) -> str:

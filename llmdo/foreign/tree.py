@@ -90,6 +90,34 @@ def few(
     return paths[:MAX_FILES], (*problems, finding("LDO105", Location(paths[MAX_FILES]), message))
 
 
+@dataclass(frozen=True, slots=True)
+class OthersTree:
+    """A tree without the workers of llmdo, whose files end as those of llm-do."""
+
+    tree: Tree
+    folders: tuple[str, ...]
+    """Those with an `llmdo.toml`; empty for the folder of the tree."""
+
+    @property
+    def only(self) -> str | None:
+        """The one file that counts; None for all."""
+        return self.tree.only
+
+    def find(self, patterns: Iterable[str]) -> tuple[tuple[str, ...], tuple[Diagnostic, ...]]:
+        """The paths that the globs name, sorted, and problems with those that cannot be read."""
+        paths, problems = self.tree.find(patterns)
+        return tuple(path for path in paths if not self._is_worker(path)), problems
+
+    def read(self, path: str) -> Read | None:
+        """The file at `path`, empty if there is a problem; None if there is no such file."""
+        return self.tree.read(path)
+
+    def _is_worker(self, path: str) -> bool:
+        return path.endswith(".worker") and any(
+            not folder or path.startswith(f"{folder}/") for folder in self.folders
+        )
+
+
 @dataclass(slots=True)
 class DiskTree:
     """A folder on disk, or one file of it; several readers share one search."""

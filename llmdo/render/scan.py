@@ -33,6 +33,7 @@ Form = Literal["text", "markdown", "json"]
 
 WIDTH = 100  # columns, where nobody knows how wide the screen is
 INDENT = " " * 4
+MOST_TEAMS = 3  # of llmdo, before what is said of others
 MOST_REACHED = 15  # lines of the table
 MANY_SCOPES = 3  # lines about one capability: more are one
 
@@ -63,8 +64,10 @@ def _text(outcome: ScanOutcome, screen: Screen) -> Iterator[str]:
     from llmdo.render import page
 
     project, summary = outcome.project, outcome.summary
-    for team in outcome.own:
+    for team in outcome.own[:MOST_TEAMS]:
         yield from _folded(_own(team), screen, "")
+    if (rest := len(outcome.own) - MOST_TEAMS) > 0:
+        yield f"and {rest:,} more {'team' if rest == 1 else 'teams'} of llmdo: --format markdown has them all"
     if outcome.own and not project.team.agents:
         return
     for sentence in summary.headline:

@@ -66,6 +66,8 @@ def root_folder(project: str | None) -> Path:
     folder = Path(chosen)
     if folder.suffix in TEAM_SUFFIXES and folder.is_file():
         return team_folder(folder)
+    if folder.name == MANIFEST and folder.is_file():
+        return folder.parent.absolute()
     if not is_workspace(folder):
         raise LlmdoError(f"`{chosen}` has no `{MANIFEST}`", hint="`--project` names the folder that holds it")
     return folder.absolute()

@@ -211,6 +211,26 @@ def test_a_scan_reads_it_by_its_own_rules(desk: Path) -> None:
     assert "## Teams of llmdo" in llmdo(desk, "scan", "--format", "markdown").stdout
 
 
+def test_a_scan_reads_a_workspace_of_ours_by_its_own_rules(tmp_path: Path) -> None:
+    llmdo(tmp_path, "init", "desk", "--template", "team")
+    (tmp_path / "elsewhere.worker").write_text("---\nname: other\ntoolsets: [shell]\n---\nGo.\n")
+    whole = json.loads(llmdo(tmp_path, "scan", "--format", "json").stdout)
+    assert [(team["path"], team["name"]) for team in whole["teams"]] == [("desk/llmdo.toml", "desk")]
+    assert [(each["format"], each["files"]) for each in whole["formats"]] == [
+        ("llm-do", ["elsewhere.worker"])
+    ]
+    assert llmdo(tmp_path, "check", "desk/llmdo.toml").returncode == 0
+
+
+def test_of_many_workspaces_a_scan_names_three(tmp_path: Path) -> None:
+    for number in range(5):
+        llmdo(tmp_path, "init", f"desk{number}", "--template", "minimal")
+    text = llmdo(tmp_path, "scan").stdout
+    assert "and 2 more teams of llmdo" in text
+    assert text.count("enforced by") == 3
+    assert llmdo(tmp_path, "scan", "--format", "markdown").stdout.count("enforced by") == 5
+
+
 def test_a_scan_tells_our_teams_from_those_of_docker_agent(tmp_path: Path) -> None:
     written(
         tmp_path / "ours",
