@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from llmdo.base.diagnostic import did_you_mean, excerpt, finding
+from llmdo.base.diagnostic import excerpt, finding, nearest
 from llmdo.base.source import Source
 from llmdo.base.values import dataclass, field
 from llmdo.foreign import reading
@@ -23,6 +23,39 @@ def json_at(tree: Tree, path: str) -> Document | None:
     """The JSON file at `path`; None if it cannot be read, which is another reader's to note."""
     source, problems = tree.read(path) or (None, ())
     return None if source is None or problems else reading.json_with_comments(source)
+
+
+COUNTS = ", and that alone counts"
+
+
+def renaming(
+    at: Place, before: str, after: str | None, words: str = "did you mean `{}`?", counts: str = ""
+) -> str | None:
+    """The hint to write the name `after` for `before` in the text at a place; None without a name.
+
+    Where that name is in the same table or list already, it is to take this one out; `counts` says what holds then.
+    """
+    if after is None:
+        return None
+    return surplus(after, counts) if is_there(at, before, after) else words.format(after)
+
+
+def surplus(name: str, counts: str = COUNTS) -> str:
+    """The hint for what says the same as a name that is there."""
+    return f"take this out: `{name}` is there already{counts}"
+
+
+def is_there(at: Place, before: str, after: str) -> bool:
+    """Whether the table or list at a place would have a name twice if `after` were written for `before`."""
+    *route, step = at.route or ("",)
+    around = at._replace(route=tuple(route)).data
+    if at.of_key:
+        return isinstance(around, dict) and after in around
+    if isinstance(step, int) and isinstance(around, list):
+        return isinstance(at.data, str) and at.data.replace(before, after) in around
+    text = around if isinstance(around, str) else at.data  # a list may stand in a text
+    listed = [each.strip() for each in text.split(",")] if isinstance(text, str) else []
+    return any(before in each and each.replace(before, after) in listed for each in listed)
 
 
 def folder_place(folder: str) -> Place:
@@ -130,7 +163,8 @@ class Files:
     def unknown_key(self, place: Place, name: str, known: Iterable[str], hint: str | None = None) -> None:
         """Notes a name that the format does not know there."""
         message = f"{self.product} does not know `{excerpt(name)}`, so it does nothing"
-        self.note("LDO151", place, message, hint or did_you_mean(name, known))
+        meant = renaming(place, name, nearest(name, known), counts=COUNTS)
+        self.note("LDO151", place, message, hint or meant)
 
     def misspelt_keys(self, document: Document, known: Iterable[str], *route: str | int) -> None:
         """Notes the keys of the table at `route` that are certainly misspelt keys of the format."""
@@ -143,18 +177,18 @@ class Files:
     def unknown_server(self, place: Place, name: str, known: Iterable[str]) -> None:
         """Notes an MCP server that no file of the project declares."""
         message = f"no file of this project declares the MCP server `{excerpt(name)}`"
-        hint = did_you_mean(name, known) or "it may come from a person's own configuration"
+        hint = renaming(place, name, nearest(name, known)) or "it may come from a person's own configuration"
         self.note("LDO250", place, message, hint)
 
     def unknown_tool(self, place: Place, name: str, known: Iterable[str]) -> None:
         """Notes a tool that the format does not have."""
         message = f"{self.product} has no tool `{excerpt(name)}`"
-        self.note("LDO250", place, message, did_you_mean(name, known))
+        self.note("LDO250", place, message, renaming(place, name, nearest(name, known)))
 
     def unknown_agent(self, place: Place, name: str, known: Iterable[str]) -> None:
         """Notes an agent that is not in the project."""
         message = f"there is no agent `{excerpt(name)}` in this project"
-        self.note("LDO250", place, message, did_you_mean(name, known))
+        self.note("LDO250", place, message, renaming(place, name, nearest(name, known)))
 
     def _document(self, path: str, parse: Callable[[Source], Document]) -> Document | None:
         source = self.source(path)

@@ -14,6 +14,7 @@ from llmdo.features.claude.settings import MODES, Mode
 from llmdo.features.claude.table import LINES
 from llmdo.foreign import reading
 from llmdo.foreign import servers as mcp
+from llmdo.foreign.files import surplus
 from llmdo.foreign.team import Agent, AgentCall
 from llmdo.syntax.document import Place
 
@@ -119,6 +120,7 @@ class AgentReader:
         for key in self.header:
             if key in _FOR_TOOLS:
                 hint = "an agent file says `tools`; without it, the agent has every tool"
+                hint = surplus("tools") if "tools" in self.header else hint
                 self.files.unknown_key(self._place(key, of_key=True), key, KEYS, hint)
             elif reading.misspelt(key, KEYS):
                 self.files.unknown_key(self._place(key, of_key=True), key, KEYS)

@@ -14,7 +14,7 @@ from llmdo.features.codex import AGENTS, CONFIG, FOLDER, HOOKS, PROFILES, RULES
 from llmdo.features.codex.client import events_of
 from llmdo.features.codex.settings import MODELS, ConfigLayer, ConfigLayers, approvals_of, sandbox_of
 from llmdo.features.codex.tools import AllowedCommands, CodexTools, allowed_commands, judge_servers
-from llmdo.foreign.files import Files
+from llmdo.foreign.files import COUNTS, Files, renaming
 from llmdo.foreign.team import MAX_NAME, Agent, AgentCall, Team
 from llmdo.syntax import toml
 from llmdo.syntax.discovery import leaves
@@ -50,7 +50,6 @@ _ELSEWHERE = {
     "allowed_tools": "an agent of Codex has no list of tools: `sandbox_mode` and `mcp_servers` limit it",
     "disallowed_tools": "an agent of Codex has no list of tools: `sandbox_mode` and `mcp_servers` limit it",
     "network_access": "it belongs in `[sandbox_workspace_write]`",
-    "sandbox": "did you mean `sandbox_mode`?",
     "writable_roots": "it belongs in `[sandbox_workspace_write]`",
 }
 """Keys without effect in their place, and the effective alternatives."""
@@ -228,11 +227,14 @@ class _CodexProject:
     def _judge(self, layer: ConfigLayer, known: frozenset[str]) -> None:
         for key, value in table(layer.place().data).items():
             place = layer.place(key, of_key=True)
-            if key in _ELSEWHERE:
+            if key == "sandbox":
+                hint = renaming(place, key, "sandbox_mode", counts=COUNTS)
+                self.files.unknown_key(place, key, known, hint)
+            elif key in _ELSEWHERE:
                 self.files.unknown_key(place, key, known, _ELSEWHERE[key])
             elif key == "tools" and isinstance(value, list):
                 self.files.unknown_key(place, key, known, _ELSEWHERE["allowed_tools"])
-        self.files.misspelt_keys(layer.document, known - _ELSEWHERE.keys(), *layer.route)
+        self.files.misspelt_keys(layer.document, known - {"sandbox", *_ELSEWHERE}, *layer.route)
         self.files.misspelt_keys(layer.document, _SANDBOX_KEYS, *layer.route, "sandbox_workspace_write")
         judge_servers(self.files, ConfigLayers((layer,)))
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from llmdo.base.diagnostic import Related, did_you_mean, excerpt, finding
+from llmdo.base.diagnostic import Related, excerpt, finding, nearest
 from llmdo.base.values import dataclass, field, replace
 from llmdo.features.copilot.table import TABLE
 from llmdo.foreign import servers as mcp
+from llmdo.foreign.files import renaming
 from llmdo.foreign.lines import Line
 from llmdo.foreign.team import MAX_NAME, Grant, capability_of
 from llmdo.graph.described import Server
@@ -260,7 +261,8 @@ class UnknownNames:
                 continue
             seen.add(unknown)
             (self._servers if server else self._tools).setdefault(unknown, []).append(place)
-            self._near[unknown] = did_you_mean(unknown, (*tools.servers, *SERVERS) if server else NAMES)
+            near = nearest(unknown, (*tools.servers, *SERVERS) if server else NAMES)
+            self._near[unknown] = renaming(place, unknown, near)
 
     def problems(self) -> Iterator[Diagnostic]:
         """A finding for each server, and for the tools that the same files name."""

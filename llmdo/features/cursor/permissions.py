@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from llmdo.base.diagnostic import did_you_mean, excerpt
+from llmdo.base.diagnostic import excerpt, nearest
 from llmdo.base.values import dataclass, replace
 from llmdo.features.cursor.table import TABLE
 from llmdo.foreign import servers
 from llmdo.foreign.commands import commands
+from llmdo.foreign.files import renaming
 from llmdo.foreign.permissions import STRICTEST, WORDS, PermissionRule, RuleTable, form, part
 from llmdo.policy.shell.rules import UNLISTED
 from llmdo.syntax.document import Place
@@ -160,4 +161,6 @@ def _rule(files: Files, text: str, decision: Decision, at: Place) -> Iterator[Pe
     name = rule.tool if rule else text
     message = f"Cursor has no permission `{excerpt(name)}`, so `{excerpt(text)}` does nothing"
     known = ", ".join(f"`{each}(...)`" for each in _NAMED)
-    files.note("LDO250", at, message, did_you_mean(name, _NAMED) or f"the permissions are {known}")
+    files.note(
+        "LDO250", at, message, renaming(at, name, nearest(name, _NAMED)) or f"the permissions are {known}"
+    )

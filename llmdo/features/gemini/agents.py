@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from llmdo.base.diagnostic import did_you_mean, excerpt
+from llmdo.base.diagnostic import excerpt, nearest
 from llmdo.base.parts import items, table, text
 from llmdo.base.values import dataclass
 from llmdo.features.gemini.settings import LINES, ORIGIN, GeminiRules, tool_called
 from llmdo.foreign import servers
+from llmdo.foreign.files import renaming
 from llmdo.foreign.lines import Line
 from llmdo.foreign.team import MAX_NAME, Agent, capability_of
 from llmdo.graph.described import Server
@@ -158,7 +159,8 @@ class AgentFile:
             names = ", ".join(f"`{excerpt(key)}`" for key in unknown)
             place = self._place(unknown[0], of_key=True)
             message = f"Gemini CLI does not know {names}, and loads no agent that has what it does not know"
-            self.files.note("LDO151", place, message, did_you_mean(unknown[0], known))
+            hint = renaming(place, unknown[0], nearest(unknown[0], known))
+            self.files.note("LDO151", place, message, hint)
             return True
         tools = header.get("tools")
         if "tools" in header and not isinstance(tools, list):
@@ -168,8 +170,9 @@ class AgentFile:
         for number, tool in enumerate(tools if isinstance(tools, list) else ()):
             if not isinstance(tool, str) or not _is_tool(tool):
                 message = f"Gemini CLI has no tool `{excerpt(str(tool))}`, and loads no agent that names it"
-                hint = did_you_mean(str(tool), LINES)
-                self.files.note("LDO250", self._place("tools", number), message, hint)
+                place = self._place("tools", number)
+                hint = renaming(place, str(tool), nearest(str(tool), LINES))
+                self.files.note("LDO250", place, message, hint)
                 return True
         return False
 

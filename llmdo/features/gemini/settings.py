@@ -14,6 +14,7 @@ from llmdo.base.values import dataclass, replace
 from llmdo.features.gemini.table import TABLE
 from llmdo.foreign import reading, servers
 from llmdo.foreign.commands import commands
+from llmdo.foreign.files import renaming, surplus
 from llmdo.foreign.lines import WRITES
 from llmdo.foreign.permissions import STRICTEST, PermissionRule, RuleTable, form
 from llmdo.foreign.team import AgentCall
@@ -253,7 +254,10 @@ def _judge_keys(files: Files, document: Document) -> None:
     for key in document.data.keys() & _MOVED.keys():
         place = Place(document, (key,), of_key=True)
         message = f"Gemini CLI no longer reads `{key}`, so it does nothing"
-        files.note("LDO151", place, message, f"it is now called `{_MOVED[key]}`")
+        *tables, last = _MOVED[key].split(".")
+        is_there = last in table(document.data, *tables)
+        hint = surplus(_MOVED[key]) if is_there else f"it is now called `{_MOVED[key]}`"
+        files.note("LDO151", place, message, hint)
     for section in ("mcp", "security", "tools"):
         files.misspelt_keys(document, SECTIONS[section], section)
     judge_servers(files, document)
@@ -277,7 +281,7 @@ def _tools(files: Files, document: Document, decision: Decision, *route: str) ->
     for item in items:
         if near := reading.misspelt(item.tool, LINES):
             message = f"Gemini CLI has no tool `{excerpt(item.tool)}`"
-            files.note("LDO250", item.at, message, f"did you mean `{near}`?")
+            files.note("LDO250", item.at, message, renaming(item.at, item.tool, near))
     return items
 
 

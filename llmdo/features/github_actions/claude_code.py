@@ -41,6 +41,7 @@ from llmdo.features.github_actions.tokens import (
 )
 from llmdo.features.github_actions.workflow import TokenPermissions, Variable
 from llmdo.foreign import reading, servers
+from llmdo.foreign.files import COUNTS, renaming
 from llmdo.foreign.permissions import part
 from llmdo.foreign.team import capability_of
 from llmdo.graph.described import Server
@@ -107,8 +108,13 @@ def claude_problems(site: Site) -> Iterator[Diagnostic]:
             if key in table(site.step.get("with")):
                 message = f"claude-code-action has no input `{key}` since v1, so it does nothing"
                 hint = f"use `{instead}` in `claude_args`" if instead and instead.startswith("-") else None
-                hint = f"it is called `{instead}`" if instead and hint is None else hint
-                yield finding("LDO151", site.place("with", key, of_key=True).location, message, hint=hint)
+                at = site.place("with", key, of_key=True)
+                yield finding(
+                    "LDO151",
+                    at.location,
+                    message,
+                    hint=hint or renaming(at, key, instead, "it is called `{}`", COUNTS),
+                )
     if is_before_v1(site) and (args := site.input("claude_args")):
         message = f"{site.run.program} has no input `claude_args` before v1, so it does nothing"
         yield finding("LDO151", args[1].location, message, hint="use `allowed_tools`")

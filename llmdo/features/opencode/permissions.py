@@ -10,6 +10,7 @@ from llmdo.base.parts import table
 from llmdo.base.values import replace
 from llmdo.features.opencode.table import SEARCH, SEARCHING_MODELS, TABLE
 from llmdo.foreign import reading, servers
+from llmdo.foreign.files import COUNTS, renaming
 from llmdo.foreign.instead import ASKED
 from llmdo.foreign.permissions import LAST, WORDS, PermissionRule, PermissionRuling, RuleTable
 from llmdo.policy.authority import STRICTNESS
@@ -87,7 +88,7 @@ def _permission(files: Files, at: Place) -> Decided:
     for name, value in table(permission).items():
         key = _within(at, "permission", name, of_key=True)
         if name in _OLD_NAMES:
-            files.unknown_key(key, name, _LINES, f"it is called `{_OLD_NAMES[name]}` here")
+            files.unknown_key(key, name, _LINES, _renamed(key, name, table(permission)))
         elif not set(name) & set("*?_") and reading.misspelt(name, _LINES):
             files.unknown_key(key, name, _LINES)
         if isinstance(value, dict):
@@ -99,6 +100,15 @@ def _permission(files: Files, at: Place) -> Decided:
         else:
             rules.update((name, each) for each in _rule(files, name, "*", _within(at, "permission", name)))
     return rules
+
+
+def _renamed(key: Place, name: str, permission: Iterable[str]) -> str | None:
+    """The hint about an older name in `permission`, of which the first of several that mean the same is renamed."""
+    now = _OLD_NAMES[name]
+    first = next(each for each in permission if _OLD_NAMES.get(each) == now)
+    if now not in permission and first != name:
+        return f"take this out: `{first}` is to be called `{now}` as well"
+    return renaming(key, name, now, "it is called `{}` here", COUNTS)
 
 
 def _rule(files: Files, tool: str, pattern: str, at: Place) -> Iterator[PermissionRule]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from llmdo.base.diagnostic import did_you_mean, excerpt
+from llmdo.base.diagnostic import excerpt, nearest
 from llmdo.base.parts import table, text
 from llmdo.base.values import dataclass, replace
 from llmdo.features.opencode import AGENTS, PLUGINS, SETTINGS, TOOLS
@@ -20,7 +20,7 @@ from llmdo.features.opencode.permissions import (
     searches,
 )
 from llmdo.foreign import reading, servers
-from llmdo.foreign.files import Files, folder_place
+from llmdo.foreign.files import Files, folder_place, renaming
 from llmdo.foreign.permissions import PermissionRule, listed_commands
 from llmdo.foreign.team import MAX_NAME, Agent, AgentCall, Team
 from llmdo.syntax.document import Place
@@ -273,7 +273,7 @@ class _OpencodeProject:
             called = rule.pattern or ""
             is_built_in = rule.at == at  # nobody wrote that one
             if not is_built_in and not set(called) & set("*?") and called not in names:
-                hint = did_you_mean(called, names)
+                hint = renaming(rule.at._replace(of_key=True), called, nearest(called, names))
                 message = f"there is no agent `{excerpt(called)}` that could be called"
                 self.files.note("LDO250", rule.at, message, hint)
 

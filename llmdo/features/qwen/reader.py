@@ -11,7 +11,7 @@ from llmdo.features.qwen import AGENTS, SETTINGS
 from llmdo.features.qwen.settings import LINES, MODES, QwenRules, rules_of
 from llmdo.features.qwen.table import ALIASES, DISPLAYED
 from llmdo.foreign.events import ClientEvents
-from llmdo.foreign.files import Files, folder_place
+from llmdo.foreign.files import Files, folder_place, renaming
 from llmdo.foreign.servers import judge, servers_in
 from llmdo.foreign.team import MAX_NAME, Agent, Team
 from llmdo.graph.described import Server
@@ -268,5 +268,4 @@ class _QwenAgent:
             else:
                 meant = ALIASES.get(tool)
                 message = f"Qwen Code has no tool `{excerpt(tool)}`"
-                hint = f"did you mean `{meant}`?" if meant else None
-                self.files.note("LDO250", place, message, hint)
+                self.files.note("LDO250", place, message, renaming(place, tool, meant))

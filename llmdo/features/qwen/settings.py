@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from llmdo.base.diagnostic import did_you_mean, excerpt
+from llmdo.base.diagnostic import excerpt, nearest
 from llmdo.base.parts import table
 from llmdo.base.values import dataclass, replace
 from llmdo.features.qwen.table import ALIASES, TABLE
 from llmdo.foreign import servers
+from llmdo.foreign.files import renaming
 from llmdo.foreign.permissions import STRICTEST, WORDS, PermissionRule, RuleTable, form
 from llmdo.foreign.team import AgentCall
 from llmdo.policy.shell.rules import UNLISTED
@@ -192,7 +193,8 @@ def _rules(
         rule = replace(rule, tool=ALIASES.get(rule.tool, rule.tool))
         if rule.tool not in LINES and not rule.tool.startswith("mcp__"):
             message = f"Qwen Code has no tool `{excerpt(rule.tool)}`"
-            files.note("LDO250", at, message, did_you_mean(rule.tool, (*LINES, *ALIASES)))
+            near = nearest(rule.tool, (*LINES, *ALIASES))
+            files.note("LDO250", at, message, renaming(at, rule.tool, near))
         if rule.tool == SHELL and decision == "allowed" and RULES.whole(rule, SHELL):
             message = "this allows every command without a question"
             files.note("LDO554", at, message, "allow the commands that ask too often: `Bash(git status)`")

@@ -6,14 +6,14 @@ import re
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
-from llmdo.base.diagnostic import did_you_mean, excerpt
+from llmdo.base.diagnostic import excerpt, nearest
 from llmdo.base.parts import items, table, text
 from llmdo.base.values import dataclass, replace
 from llmdo.features.roo import MODES, SERVERS, TOOLS
 from llmdo.features.roo.table import BUILT_IN, CALLING, GROUPS, REMOVED, TABLE
 from llmdo.foreign import reading, servers
 from llmdo.foreign.events import ClientEvents, script_abilities
-from llmdo.foreign.files import Files, folder_place
+from llmdo.foreign.files import Files, folder_place, renaming
 from llmdo.foreign.lines import Line
 from llmdo.foreign.team import MAX_NAME, Agent, Team, capability_of
 from llmdo.syntax.document import Document, Place
@@ -215,7 +215,8 @@ class _ModeReader:
             place, group = Place(document, (*route, "groups", number)), _group(entry)
             if group not in (*GROUPS, REMOVED):
                 message = f"Roo Code has no group `{excerpt(str(group))}`, {_REFUSED}"
-                hint = did_you_mean(str(group), GROUPS) or f"the groups are {', '.join(GROUPS)}"
+                near = renaming(place, str(group), nearest(str(group), GROUPS))
+                hint = near or f"the groups are {', '.join(GROUPS)}"
                 self.files.note("LDO250", place, message, hint)
             elif group in seen:
                 self._refused(place, f"the group `{group}` is there twice")
