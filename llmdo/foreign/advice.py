@@ -16,10 +16,12 @@ from llmdo.foreign.instead import (
     MANY,
     NO_COMMANDS,
     OTHERS_REFUSED,
+    in_permission,
     instead_of,
     is_json,
     list_without,
     loss_of,
+    permission_of,
     runs_commands,
 )
 from llmdo.policy.authority import Capability
@@ -148,7 +150,7 @@ def _change_of(project: Foreign, spot: Spot, best: FlowEdit, *, are_many: bool) 
     if (agent.format or project.team.format) != "opencode":
         return None
     instead = instead_of("opencode", given, at, is_way=False)
-    return f"{instead.change} ({place(at.location)})" if instead else None
+    return f"{instead.change} ({place((instead.at or at).location)})" if instead else None
 
 
 def _left(flow: Flow, after: FlowEdit) -> list[Spot]:
@@ -349,7 +351,8 @@ def _of_calls(project: Foreign, flow: Flow) -> FlowEdit | None:
         return None
     tool = _item(at)
     if is_opencode:
-        change = 'write `"task": "deny"` under `permission`'
+        instead = in_permission(at, permission_of(agent.at), "task", "deny")
+        change, at = instead.change, instead.at or at
     elif tool is None:
         return None
     elif left := list_without(at, tool):
@@ -394,7 +397,7 @@ def _edit(project: Foreign, leg: _Leg) -> str | None:
     elif left := list_without(at, given.tool):
         change = f"write `{left}`, without {name}"
     elif instead and (form == "opencode" or at.route[:1] != (HEADER,)):
-        change, lost = instead.change, instead.lost or lost
+        change, lost, at = instead.change, instead.lost or lost, instead.at or at
     elif leg.is_ruled and given.rule_at:
         change = f"tighten {key or 'the rule'}, which allows {name}"
     elif not key:

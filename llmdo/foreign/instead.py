@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, NamedTuple
 
 from llmdo.base.diagnostic import excerpt
@@ -10,10 +11,10 @@ from llmdo.foreign.flows import SERVER
 from llmdo.policy.authority import Capability
 from llmdo.policy.vocabulary import UNTRUSTED
 from llmdo.reach.risks import SHELL
+from llmdo.syntax.document import Place
 
 if TYPE_CHECKING:
     from llmdo.foreign.team import Grant
-    from llmdo.syntax.document import Place
 
 LONGEST = 70  # characters of a new line that a hint spells out
 MANY = 3  # further tools or rules that a hint names
@@ -78,6 +79,8 @@ class Instead(NamedTuple):
     change: str
     lost: str
     """Empty if it is what is lost without the tool."""
+    at: Place | None = None
+    """The place of the change; None if it is that of what gives the tool."""
 
 
 def instead_of(form: str, given: Grant, at: Place, *, is_way: bool) -> Instead | None:
@@ -172,9 +175,31 @@ def _of_opencode(given: Grant, at: Place, word: str) -> Instead | None:
     line, lost = f'"{given.tool}": "{word}"', ASKED if word == "ask" else ""
     if at.location.span is None:
         return Instead(f'write `{{"permission": {{{line}}}}}` into `opencode.json`', lost)
-    if "permission" not in above or (above[-1] == "permission" and key == "*"):
-        return Instead(f"write `{line}` under `permission`", lost)
-    return Instead(f"write `{line}`{' or the like' * (word == 'ask')} in place of `{given.tool}`", lost)
+    return in_permission(at, permission_of(at), given.tool, word)._replace(lost=lost)
+
+
+def permission_of(at: Place) -> Place:
+    """The place of `permission` of opencode, there or not, in the table that a rule or an agent's place is in."""
+    if "permission" in at.route:
+        return Place(at.document, at.route[: at.route.index("permission") + 1])
+    is_table = isinstance(at.data, dict) and at.route[:1] in ((), ("agent",), ("agents",), ("mode",))
+    return Place(at.document, (*(at.route if is_table else at.route[:-1]), "permission"))
+
+
+def in_permission(at: Place, permission: Place, tool: str, word: str) -> Instead:
+    """The line about a tool in `permission` of opencode, where the last that matches decides; `at` if none is there."""
+    rules, line = permission.data, f'"{tool}": "{word}"'
+    if isinstance(rules, str):
+        key = '"permission"' if is_json(permission) else "permission"
+        return Instead(f'write `{key}: {{"*": "{rules}", {line}}}`', "", permission)
+    last = [name for name in rules if fnmatchcase(tool, name)][-1:] if isinstance(rules, dict) else []
+    if not isinstance(rules, dict) or not last:
+        return Instead(f"write `{line}` under `permission`", "", at)
+    own = f" in place of `{tool}`" if tool in rules else ""
+    where = own if last == [tool] else f" at the end of `permission`{',' * bool(own)}{own}"
+    like = " or the like" if word == "ask" and last != ["*"] else ""
+    ruled = permission._replace(route=(*permission.route, *last), of_key=isinstance(rules[last[0]], dict))
+    return Instead(f"write `{line}`{like}{where}", "", ruled)
 
 
 def is_json(at: Place) -> bool:

@@ -108,12 +108,12 @@ def claude_problems(site: Site) -> Iterator[Diagnostic]:
             if key in table(site.step.get("with")):
                 message = f"claude-code-action has no input `{key}` since v1, so it does nothing"
                 hint = f"use `{instead}` in `claude_args`" if instead and instead.startswith("-") else None
-                at = site.place("with", key, of_key=True)
+                place = site.place("with", key, of_key=True)
                 yield finding(
                     "LDO151",
-                    at.location,
+                    place.location,
                     message,
-                    hint=hint or renaming(at, key, instead, "it is called `{}`", COUNTS),
+                    hint=hint or renaming(place, key, instead, "it is called `{}`", COUNTS),
                 )
     if is_before_v1(site) and (args := site.input("claude_args")):
         message = f"{site.run.program} has no input `claude_args` before v1, so it does nothing"
