@@ -59,6 +59,8 @@ class FlowEdit(NamedTuple):
     """The only one that it calls no longer; empty for all."""
     of_source: bool | None = None
     """Whether it is about what brings the words, or else the way out; None if about what lies between."""
+    item: tuple[Place, str] | None = None
+    """The tool that it takes out of an agent's own list, with its place."""
 
     def ends(self, spot: Spot) -> bool:
         """Whether a tool is no longer below the agent."""
@@ -121,36 +123,76 @@ def edit(project: Foreign, flow: Flow) -> FlowEdit | None:
     best = whole or min(edits, key=lambda each: min(len(_left(flow, each)), MANY + 1), default=None)
     if best is None or whole:
         return best
-    left = _left(flow, best)
+    best, left = _with_one_line(project, best, _left(flow, best))
     if len(left) > MANY and (refused := _refused(project, flow)):
         return refused
-    own = {
-        each: change
-        for each in left
-        if (change := _change_of(project, each, best, are_many=len(left) > MANY))
-    }
-    shown = dict.fromkeys(_tool_at(project, each) for each in left if each not in own)
+    changes = [(each, _change_of(project, each, best)) for each in left]
+    shown = [*dict.fromkeys(_tool_at(project, each) for each, change in changes if change is None)]
     more = f" and {len(shown) - MANY} more" if len(shown) > MANY else ""
-    same = "and without" if best.of_source is None else "the same with"
-    others = f"; {same} {', '.join([*shown][:MANY])}{more}" if shown else ""
-    besides = "".join(f"; and {change}" for change in dict.fromkeys(own.values()))
+    others = f"; the same with {', '.join(shown[:MANY])}{more}" if shown else ""
+    own = [*dict.fromkeys(change for _, change in changes if change)]
+    besides = "".join(f"; and {change}" for change in own[:MANY])
+    besides += f"; {len(own) - MANY} more allow as much" if len(own) > MANY else ""
     return best._replace(text=f"{best.text}{others}{besides}", takes=best.takes | {*left})
 
 
-def _change_of(project: Foreign, spot: Spot, best: FlowEdit, *, are_many: bool) -> str | None:
-    """The change of a tool that is left after an edit, where to say that it has to go is not enough."""
-    given, agent = _grant(project, _leg_of(spot)), named(project.team.agents).get(spot[0])
-    if given is None:
-        return None
-    if given.narrower:
+def _with_one_line(project: Foreign, best: FlowEdit, left: list[Spot]) -> tuple[FlowEdit, list[Spot]]:
+    """An edit that also takes out what else has to go of the list that it changes, and what is left then."""
+    if best.item is None:
+        return best, left
+    at, tool = best.item
+    same = {
+        each: each[2]
+        for each in left
+        if (place_of_it := _place_of(project, each))
+        and _is_in_one_list(place_of_it, at)
+        and list_without(at, each[2])
+    }
+    line = list_without(at, tool, *same.values())
+    if not same or line is None:
+        return best, left
+    *names, last = dict.fromkeys(f"`{excerpt(each)}`" for each in (tool, *same.values()))
+    given = [_grant(project, _leg_of(each)) for each in same]
+    losses = [NO_COMMANDS if runs_commands(each) else loss_of(each) for each in given if each]
+    lost = [best.text.partition("); ")[2], *(each.removeprefix("it then ") for each in losses)]
+    text = f"write `{line}`, without {', '.join(names)} and {last} ({place(at.location)}); "
+    edit = best._replace(text=text + " and ".join(dict.fromkeys(lost)), takes=best.takes | {*same})
+    return edit, [each for each in left if each not in same]
+
+
+def _is_in_one_list(one: Place, other: Place) -> bool:
+    """Whether two places are in the same agent's own list."""
+    lists = [
+        (each.location.path, [step for step in each.route if isinstance(step, str)]) for each in (one, other)
+    ]
+    return lists[0] == lists[1] and HEADER in other.route[:2]
+
+
+def _change_of(project: Foreign, spot: Spot, best: FlowEdit) -> str | None:
+    """The change of a tool that is left after an edit; None if it is the same as that edit."""
+    given, agent, at = (
+        _grant(project, _leg_of(spot)),
+        named(project.team.agents).get(spot[0]),
+        _place_of(project, spot),
+    )
+    if given is not None and given.narrower:
         return given.narrower
-    at = _place_of(project, spot)
-    if at is None or agent is None or not agent.path or best.of_source is not None or are_many:
+    if given is None or at is None or agent is None:
         return None
-    if (agent.format or project.team.format) != "opencode":
+    if best.of_source is not None and (best.text.startswith("take ") or not (given.server and at.of_key)):
         return None
-    instead = instead_of("opencode", given, at, is_way=False)
-    return f"{instead.change} ({place((instead.at or at).location)})" if instead else None
+    is_opencode = (agent.format or project.team.format) == "opencode"
+    instead = instead_of("opencode", given, at, is_way=False) if is_opencode else None
+    if instead is None:
+        text = _edit(project, _leg_of(spot))
+        return f"{text.partition('); ')[0]})" if text else None
+    if (
+        instead.at
+        and instead.at.route[-1:] == ("permission",)
+        and f"({place(instead.at.location)})" in best.text
+    ):
+        return f'write `"{given.tool}": "deny"` there as well'
+    return f"{instead.change} ({place((instead.at or at).location)})"
 
 
 def _left(flow: Flow, after: FlowEdit) -> list[Spot]:
@@ -258,7 +300,7 @@ def _edits(project: Foreign, flow: Flow) -> Iterator[FlowEdit]:
             taken = every if leg is private else _taken(project, leg, every, text)
             caller, callee = (leg.path[0].name, leg.path[1].name) if _is_called(project, leg) else ("", "")
             side = None if leg is private or caller else leg is source
-            yield FlowEdit(text, taken, caller, callee, side)
+            yield FlowEdit(text, taken, caller, callee, side, _item_of(project, leg, text))
     if cut := _of_calls(project, flow):
         yield cut
 
@@ -359,7 +401,14 @@ def _of_calls(project: Foreign, flow: Flow) -> FlowEdit | None:
         change = f"write `{left}`, without `{excerpt(tool)}`"
     else:
         change = f"take `{excerpt(tool)}` out of {_key(at)}"
-    return FlowEdit(f"{change} ({place(at.location)}); it then calls no other agent", frozenset(), name)
+    text = f"{change} ({place(at.location)}); it then calls no other agent"
+    return FlowEdit(text, frozenset(), name, item=(at, tool) if tool and not is_opencode else None)
+
+
+def _item_of(project: Foreign, leg: _Leg, text: str) -> tuple[Place, str] | None:
+    """The tool that an edit of a leg takes out of an agent's own list by one line, with its place."""
+    given, at = _grant(project, leg), _place(project, leg)
+    return (at, given.tool) if given and at and f"`, without `{excerpt(given.tool)}`" in text else None
 
 
 def _calling(agent: Agent) -> Place | None:

@@ -143,8 +143,8 @@ def loss_of(given: Grant) -> str:
     return f"it then has no `{excerpt(given.tool)}`"
 
 
-def list_without(at: Place, tool: str) -> str | None:
-    """An agent's own list without a tool, as its file has it; None if it is no list of names, or too long."""
+def list_without(at: Place, *tools: str) -> str | None:
+    """An agent's own list without tools, as its file has it; None if it is no list of names, or too long."""
     keys = [step for step in at.route if isinstance(step, str)]
     if keys[:1] != [HEADER] and keys[1:2] != [HEADER]:
         return None
@@ -154,7 +154,10 @@ def list_without(at: Place, tool: str) -> str | None:
     if not isinstance(items, list) or not all(isinstance(item, str) for item in items):
         return None
     left = [
-        str(item) for item in items if item != tool and not str(item).startswith((f"{tool}(", f"{tool}/"))
+        str(item)
+        for item in items
+        if item not in tools
+        and not str(item).startswith(tuple(f"{tool}{end}" for tool in tools for end in "(/"))
     ]
     if not left or len(left) == len(items):
         return None
