@@ -242,18 +242,19 @@ def foreign_inherits_everything(project: Foreign) -> Iterator[Diagnostic]:
         if agent.inherits and agent.path:
             but = f" but {', '.join(f'`{tool}`' for tool in agent.but)}" if agent.but else ""
             others = " and may call every agent" if agent.everyone else ""
-            by_whom = _by_whom(project, agent, name)
             listed = agent.header.get("tools")
             is_all = "*" in listed if isinstance(listed, list) else listed == "*"
             why = "its file names `*`" if is_all else "its file does not name its tools"
             if isinstance(listed, list) and (agent.format or project.team.format) == "opencode":
                 why = "its `tools` is a list, where opencode reads a table"
+            if (agent.format or project.team.format) == "cursor":
+                why = "Cursor has no list of tools for an agent"
             line = few_tools(agent.format or project.team.format, agent.at)
             is_told = line and agent.narrower == NAME_TOOLS
             yield finding(
                 "LDO551",
                 agent.at.location,
-                f"`{name}` has every tool{but}{others}, because {why}{by_whom}",
+                f"`{name}` has every tool{but}{others}, because {why}{_by_whom(project, agent, name)}",
                 hint=f"write `{line}`, and what else it needs; it loses the rest"
                 if is_told
                 else agent.narrower,

@@ -44,7 +44,7 @@ SESSION = "main-session"
 EVERY_TOOL = "every tool"
 READS = frozenset({"beforeSubmitPrompt", "sessionStart", "subagentStart"})
 """The events whose hooks add to the conversation."""
-NARROWER = "Cursor has no list of an agent's tools; `readonly: true` leaves those that read"
+NARROWER = "write `readonly: true` in its header, which leaves the tools that read"
 MAX_DEPTH = 4  # an agent and a child of it, each over the worker that stands for every agent
 _READING = ("Read", "Search")
 _READS_BY_COMMANDS = next(line for line in TABLE if line.tool == "Shell of a read-only agent")
