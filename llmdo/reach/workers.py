@@ -108,5 +108,5 @@ def _decision(rule: OwnRule) -> object:
     if isinstance(rule, ClientRules):
         return _decided(rule.rules)
     if isinstance(rule, Rule):
-        return rule.capability.name, rule.capability.scope, rule.decision
+        return rule.capability.name, rule.capability.scope, rule.decision, rule.but
     return rule.flow, "", rule.decision
