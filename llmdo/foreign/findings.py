@@ -17,10 +17,10 @@ from llmdo.foreign.refusing import refuser
 from llmdo.foreign.team import NAME_TOOLS
 from llmdo.policy.authority import Capability, gravity
 from llmdo.reach.flows import legs_text
-from llmdo.reach.risks import SHELL, edges, gains, path_text
+from llmdo.reach.risks import SHELL, edges, gains, is_in_a_shell, path_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from llmdo.base.checking import Check
     from llmdo.base.diagnostic import Diagnostic
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from llmdo.foreign.flows import Flow
     from llmdo.foreign.team import Agent
     from llmdo.reach.risks import Gain
+    from llmdo.reach.rows import Row
 
 
 @reports("LDO150", "warning")
@@ -186,14 +187,17 @@ def foreign_delegate_gain(project: Foreign) -> Iterator[Diagnostic]:
     Its own tools do not have the capability; an agent that it calls does. Whoever talks the first one into a call uses
     the second one's power, and nobody who reads the first file sees it. Remove the call, give the second agent fewer
     tools, or let a person confirm what it does: what is asked about is in the table alone. An agent that can send
-    private data by the same way is named for that alone: one edit mends both.
+    private data by the same way is named for that alone: one edit mends both. So is one that may have any command run
+    through one agent, of what commands can do through others.
     """
     agents = named(project.team.agents)
     sending = {name: flow for name, flow in flows.worst_flows(project).items() if flow.guess is None}
     for entry in project.choice.graph.entries.values():
         if agents[entry.name].inherits:
             continue
-        for gain in filter(None, map(_unasked, gains(project.choice.of(entry)))):
+        rows = project.choice.of(entry)
+        unasked = filter(None, map(_unasked, gains(rows)))
+        for gain in filter(None, (_beside_a_shell(each, rows) for each in unasked)):
             has_shell = any(row.capability.name == SHELL for row in gain.rows)
             if gain.first.use is None or (gain.first.name not in agents and not has_shell):
                 continue  # what comes by calling just anybody is in the table, unless it is a shell
@@ -203,21 +207,48 @@ def foreign_delegate_gain(project: Foreign) -> Iterator[Diagnostic]:
             yield finding(
                 "LDO550",
                 gain.first.use.at.location,
-                f"`{entry.name}` gains {gain.names} through `{gain.first.name}`: `{path_text(path)}`",
+                f"`{entry.name}` gains {_gained(gain)}",
                 related=edges(path)[1:],
                 subject=entry.name,
             )
 
 
+def _gained(gain: Gain) -> str:
+    """The capabilities of a gain in words, those of each path with it."""
+    paths: dict[str, list[Row]] = {}
+    for row in gain.rows:
+        paths.setdefault(path_text(row.path), []).append(row)
+    (first, rows), *others = paths.items()
+    text = f"{replace(gain, rows=tuple(rows)).names} through `{gain.first.name}`: `{first}`"
+    return text + "".join(f"; and {replace(gain, rows=tuple(more)).names}: `{path}`" for path, more in others)
+
+
+def _beside_a_shell(gain: Gain, rows: Iterable[Row]) -> Gain | None:
+    """The part of a gain that an entry with these rows does not have by any command through another agent as well."""
+    shells = (row for row in rows if row.capability.name == SHELL and row.assurance == "open")
+    if not any(row.decision == "allowed" and row not in gain.rows for row in shells):
+        return gain
+    left = tuple(row for row in gain.rows if not is_in_a_shell(row.capability))
+    return replace(gain, rows=left) if left else None
+
+
 def _unasked(gain: Gain) -> Gain | None:
     """The part of a gain about which nobody is asked, without tools of which nothing is known, unless it has no other.
 
-    Whoever is asked knows; the table has the rest. The start of a server alone is nobody's choice.
+    Whoever is asked knows; the table has the rest. The start of a server alone is nobody's choice. A part of what is
+    gained as a whole is not named again.
     """
     known = tuple(row for row in gain.unasked if not UNKNOWN.fullmatch(row.capability.name))
     if all(row.capability == STARTS for row in gain.unasked):
         return None
-    return replace(gain, rows=known or gain.unasked)
+    rows = known or gain.unasked
+    whole = {each.capability.name for each in rows if each.capability.is_everywhere}
+    return replace(
+        gain,
+        rows=tuple(
+            each for each in rows if each.capability.is_everywhere or each.capability.name not in whole
+        ),
+    )
 
 
 @reports("LDO551", "warning", acceptable=True)

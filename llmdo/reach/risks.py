@@ -61,7 +61,7 @@ class Gain:
         shell = next((row for row in self.rows if _is_free_shell(row)), None)
         if shell is None:
             return [*self.rows]
-        return [shell, *(row for row in self.rows if not _is_in_a_shell(row.capability))]
+        return [shell, *(row for row in self.rows if not is_in_a_shell(row.capability))]
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +94,7 @@ def gains(rows: Iterable[Row]) -> tuple[Gain, ...]:
     by_delegate: dict[str, tuple[Hop, list[Row]]] = {}
     for row in open_rows:
         is_own = any(capability.contains(row.capability) for capability in own)
-        if shell is not None and shell <= STRICTNESS[row.decision] and _is_in_a_shell(row.capability):
+        if shell is not None and shell <= STRICTNESS[row.decision] and is_in_a_shell(row.capability):
             continue
         if row.takes_delegation and not is_own and row.capability.name not in OUTSIDE_CEILINGS:
             first = row.path[1]
@@ -180,7 +180,8 @@ def _is_free_shell(row: Row) -> bool:
     return row.capability.name == SHELL and row.assurance == "open"
 
 
-def _is_in_a_shell(capability: Capability) -> bool:
+def is_in_a_shell(capability: Capability) -> bool:
+    """Whether any command has a capability."""
     return _is_of(capability, IN_A_SHELL)
 
 
