@@ -8,6 +8,14 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from llmdo.base.diagnostic import Related, excerpt, place
 from llmdo.foreign.building import named, named_events
+from llmdo.foreign.edits import (
+    FlowEdit,
+    ends_of,
+    leaves_milder,
+    left_after,
+    sources_of,
+    with_one_line,
+)
 from llmdo.foreign.flows import EVENT, WayOut
 from llmdo.foreign.instead import (
     ASKED,
@@ -34,38 +42,14 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from llmdo.foreign import Foreign
+    from llmdo.foreign.edits import Spot
     from llmdo.foreign.flows import Flow
     from llmdo.foreign.team import Agent, Grant
     from llmdo.reach.rows import Row
 
 _NUMBERED = re.compile(r" \(\d+\)$")
 _TOOL = re.compile(r"\w+(?:\([^()]*\))?")
-_WITH_COMMANDS = frozenset({"token"})
-"""Tools that nothing but commands uses."""
 _CALLS = "agent"
-Spot = tuple[str, str, str]
-"""A worker, its toolset and its tool."""
-
-
-class FlowEdit(NamedTuple):
-    """A change of one line, or of several that are alike."""
-
-    text: str
-    takes: frozenset[Spot]
-    """The tools that are gone or asked about after it."""
-    caller: str = ""
-    """The agent that calls fewer agents after it; empty for none."""
-    callee: str = ""
-    """The only one that it calls no longer; empty for all."""
-    of_source: bool | None = None
-    """Whether it is about what brings the words, or else the way out; None if about what lies between."""
-    item: tuple[Place, str] | None = None
-    """The tool that it takes out of an agent's own list, with its place."""
-
-    def ends(self, spot: Spot) -> bool:
-        """Whether a tool is no longer below the agent."""
-        is_called = spot[0] == self.callee if self.callee else spot[0] != self.caller
-        return spot in self.takes or (bool(self.caller) and is_called)
 
 
 class _Leg(NamedTuple):
@@ -117,13 +101,15 @@ def edit(project: Foreign, flow: Flow) -> FlowEdit | None:
     Without any it is that which leaves the least, with what has to go as well.
     """
     edits = [*_edits(project, flow)]
-    ending = [each for each in edits if not _left(flow, each)]
-    whole = min(ending, key=lambda each: _leaves_milder(flow, each), default=None)
+    ending = [each for each in edits if not left_after(flow, each)]
+    whole = min(ending, key=lambda each: leaves_milder(flow, each), default=None)
     # Of two long lists the shorter one is no better: then it is the way out.
-    best = whole or min(edits, key=lambda each: min(len(_left(flow, each)), MANY + 1), default=None)
+    best = whole or min(edits, key=lambda each: min(len(left_after(flow, each)), MANY + 1), default=None)
     if best is None or whole:
         return best
-    best, left = _with_one_line(project, best, _left(flow, best))
+    left = left_after(flow, best)
+    known = {each: given for each in left if (given := _given_at(project, each))}
+    best, left = with_one_line(best, left, known)
     if len(left) > MANY and (refused := _refused(project, flow)):
         return refused
     changes = [(each, _change_of(project, each, best)) for each in left]
@@ -136,36 +122,10 @@ def edit(project: Foreign, flow: Flow) -> FlowEdit | None:
     return best._replace(text=f"{best.text}{others}{besides}", takes=best.takes | {*left})
 
 
-def _with_one_line(project: Foreign, best: FlowEdit, left: list[Spot]) -> tuple[FlowEdit, list[Spot]]:
-    """An edit that also takes out what else has to go of the list that it changes, and what is left then."""
-    if best.item is None:
-        return best, left
-    at, tool = best.item
-    same = {
-        each: each[2]
-        for each in left
-        if (place_of_it := _place_of(project, each))
-        and _is_in_one_list(place_of_it, at)
-        and list_without(at, each[2])
-    }
-    line = list_without(at, tool, *same.values())
-    if not same or line is None:
-        return best, left
-    *names, last = dict.fromkeys(f"`{excerpt(each)}`" for each in (tool, *same.values()))
-    given = [_grant(project, _leg_of(each)) for each in same]
-    losses = [NO_COMMANDS if runs_commands(each) else loss_of(each) for each in given if each]
-    lost = [best.text.partition("); ")[2], *(each.removeprefix("it then ") for each in losses)]
-    text = f"write `{line}`, without {', '.join(names)} and {last} ({place(at.location)}); "
-    edit = best._replace(text=text + " and ".join(dict.fromkeys(lost)), takes=best.takes | {*same})
-    return edit, [each for each in left if each not in same]
-
-
-def _is_in_one_list(one: Place, other: Place) -> bool:
-    """Whether two places are in the same agent's own list."""
-    lists = [
-        (each.location.path, [step for step in each.route if isinstance(step, str)]) for each in (one, other)
-    ]
-    return lists[0] == lists[1] and HEADER in other.route[:2]
+def _given_at(project: Foreign, spot: Spot) -> tuple[Grant, Place] | None:
+    """The grant of a tool, with the place that gives or allows it."""
+    given, at = _grant(project, _leg_of(spot)), _place_of(project, spot)
+    return (given, at) if given and at else None
 
 
 def _change_of(project: Foreign, spot: Spot, best: FlowEdit) -> str | None:
@@ -195,48 +155,19 @@ def _change_of(project: Foreign, spot: Spot, best: FlowEdit) -> str | None:
     return f"{instead.change} ({place((instead.at or at).location)})"
 
 
-def _left(flow: Flow, after: FlowEdit) -> list[Spot]:
-    """The tools by which a flow as grave is left after an edit: of the end that it is about, or of the fewer ones."""
-    as_grave = flow._replace(ends=tuple(each for each in flow.ends if each.rank == flow.way))
-    sources, ends = (
-        [each for each in those if not after.ends(each)] for those in (_sources(flow), _ends(as_grave))
-    )
-    if not sources or not ends:
-        return []
-    # An event does not go the same way as a tool.
-    is_mixed = len({each[1].startswith(EVENT) for each in _sources(flow)}) > 1
-    if after.of_source and not is_mixed:
-        return sources
-    return ends if after.of_source is False or is_mixed else min(sources, ends, key=len)
-
-
-def _leaves_milder(flow: Flow, after: FlowEdit) -> bool:
-    """Whether a flow by a milder way out is left after an edit; a token without commands is none."""
-    ends = [each for each in _ends(flow) if each[2] not in _WITH_COMMANDS]
-    return all(any(not after.ends(each) for each in those) for those in (_sources(flow), ends))
-
-
 def _refused(project: Foreign, flow: Flow) -> FlowEdit | None:
     """The edit that takes a tool away with all its parts, whatever lines give them."""
-    worker, toolset, tool = _ends(flow)[0]
+    worker, toolset, tool = ends_of(flow)[0]
     given = _grant(project, _leg_of((worker, toolset, tool)))
     base = tool.partition("(")[0]
     ends = [each for each in flow.ends if each.rank == flow.way]
     if given is None or not given.refusal or {each.worker for each in ends} != {worker}:
         return None
-    taken = {each for each in _ends(flow) if each[0] == worker and _is_like(each[2], base)}
+    taken = {each for each in ends_of(flow) if each[0] == worker and _is_like(each[2], base)}
     if not {(each.worker, each.toolset, each.tool) for each in ends} <= taken:
         return None
     at = place(named(project.team.agents)[worker].at.location)
     return FlowEdit(f"write {given.refusal} ({at}); {NO_COMMANDS}", frozenset(taken))
-
-
-def _sources(flow: Flow) -> list[Spot]:
-    return [(each.worker, each.toolset, each.tool) for each in flow.sources]
-
-
-def _ends(flow: Flow) -> list[Spot]:
-    return [(each.worker, each.toolset, each.tool) for each in flow.ends]
 
 
 def _tool_at(project: Foreign, spot: Spot) -> str:
@@ -278,7 +209,7 @@ def _legs(flow: Flow) -> tuple[_Leg, _Leg, _Leg]:
 def _edits(project: Foreign, flow: Flow) -> Iterator[FlowEdit]:
     """The edits that break a flow, the best first: the one that leaves no other flow, then that of the way out."""
     source, private, way = _legs(flow)
-    every = frozenset((*_sources(flow), *_ends(flow)))
+    every = frozenset((*sources_of(flow), *ends_of(flow)))
     if flow.way == WayOut.OWN_CODE and (text := _of_files(project, way)):
         yield FlowEdit(text, every)
     given = _grant(project, source)

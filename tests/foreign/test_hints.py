@@ -11,6 +11,7 @@ from llmdo import foreign
 from llmdo.base.values import replace
 from llmdo.foreign import advice, findings
 from llmdo.foreign.building import named
+from llmdo.foreign.edits import left_after
 from llmdo.foreign.flows import WayOut, worst_flows
 from tests.checks.test_cases import copied
 from tests.foreign.test_cases import ALL, format_of
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from llmdo.foreign import Foreign
-    from llmdo.foreign.advice import FlowEdit
+    from llmdo.foreign.edits import FlowEdit
     from llmdo.foreign.team import Agent
 
 FLOWING = [
@@ -79,7 +80,7 @@ def test_no_other_edit_leaves_fewer_flows_than_the_hint(case: Path, tmp_path: Pa
 
     for name, flow in worst_flows(project).items():
         edit = advice.edit(project, flow)
-        others = [each for each in advice._edits(project, flow) if not advice._left(flow, each)]
+        others = [each for each in advice._edits(project, flow) if not left_after(flow, each)]
         if edit and flow.guess is None and leaves_a_page_to_any_host(edit, name):
             assert all(leaves_a_page_to_any_host(other, name) for other in others), edit.text
 

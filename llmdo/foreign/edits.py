@@ -1,0 +1,107 @@
+"""An edit that breaks a flow: the tools that are gone after it, and what is left of the flow."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from llmdo.base.diagnostic import excerpt, place
+from llmdo.foreign.flows import EVENT
+from llmdo.foreign.instead import HEADER, NO_COMMANDS, list_without, loss_of, runs_commands
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from llmdo.foreign.flows import Flow
+    from llmdo.foreign.team import Grant
+    from llmdo.syntax.document import Place
+
+_WITH_COMMANDS = frozenset({"token"})
+"""Tools that nothing but commands uses."""
+Spot = tuple[str, str, str]
+"""A worker, its toolset and its tool."""
+
+
+class FlowEdit(NamedTuple):
+    """A change of one line, or of several that are alike."""
+
+    text: str
+    takes: frozenset[Spot]
+    """The tools that are gone or asked about after it."""
+    caller: str = ""
+    """The agent that calls fewer agents after it; empty for none."""
+    callee: str = ""
+    """The only one that it calls no longer; empty for all."""
+    of_source: bool | None = None
+    """Whether it is about what brings the words, or else the way out; None if about what lies between."""
+    item: tuple[Place, str] | None = None
+    """The tool that it takes out of an agent's own list, with its place."""
+
+    def ends(self, spot: Spot) -> bool:
+        """Whether a tool is no longer below the agent."""
+        is_called = spot[0] == self.callee if self.callee else spot[0] != self.caller
+        return spot in self.takes or (bool(self.caller) and is_called)
+
+
+def left_after(flow: Flow, after: FlowEdit) -> list[Spot]:
+    """The tools by which a flow as grave is left after an edit: of the end that it is about, or of the fewer ones."""
+    as_grave = flow._replace(ends=tuple(each for each in flow.ends if each.rank == flow.way))
+    sources, ends = (
+        [each for each in those if not after.ends(each)] for those in (sources_of(flow), ends_of(as_grave))
+    )
+    if not sources or not ends:
+        return []
+    # An event does not go the same way as a tool.
+    is_mixed = len({each[1].startswith(EVENT) for each in sources_of(flow)}) > 1
+    if after.of_source and not is_mixed:
+        return sources
+    return ends if after.of_source is False or is_mixed else min(sources, ends, key=len)
+
+
+def leaves_milder(flow: Flow, after: FlowEdit) -> bool:
+    """Whether a flow by a milder way out is left after an edit; a token without commands is none."""
+    ends = [each for each in ends_of(flow) if each[2] not in _WITH_COMMANDS]
+    return all(any(not after.ends(each) for each in those) for those in (sources_of(flow), ends))
+
+
+def sources_of(flow: Flow) -> list[Spot]:
+    """The tools that bring the words."""
+    return [(each.worker, each.toolset, each.tool) for each in flow.sources]
+
+
+def ends_of(flow: Flow) -> list[Spot]:
+    """The tools by which something gets out."""
+    return [(each.worker, each.toolset, each.tool) for each in flow.ends]
+
+
+def with_one_line(
+    best: FlowEdit, left: list[Spot], known: Mapping[Spot, tuple[Grant, Place]]
+) -> tuple[FlowEdit, list[Spot]]:
+    """An edit that also takes out what else has to go of the list that it changes, and what is left then.
+
+    `known` has the grants of the tools that are left, with their places.
+    """
+    if best.item is None:
+        return best, left
+    at, tool = best.item
+    same = {
+        each: given
+        for each, (given, its) in known.items()
+        if _is_in_one_list(its, at) and list_without(at, each[2])
+    }
+    line = list_without(at, tool, *(each[2] for each in same))
+    if not same or line is None:
+        return best, left
+    *names, last = dict.fromkeys(f"`{excerpt(each)}`" for each in (tool, *(each[2] for each in same)))
+    losses = [NO_COMMANDS if runs_commands(each) else loss_of(each) for each in same.values()]
+    lost = [best.text.partition("); ")[2], *(each.removeprefix("it then ") for each in losses)]
+    without = f"without {', '.join(names)} and {last}" if names else f"without {last}"
+    text = f"write `{line}`, {without} ({place(at.location)}); {' and '.join(dict.fromkeys(lost))}"
+    return best._replace(text=text, takes=best.takes | {*same}), [each for each in left if each not in same]
+
+
+def _is_in_one_list(one: Place, other: Place) -> bool:
+    """Whether two places are in the same agent's own list."""
+    lists = [
+        (each.location.path, [step for step in each.route if isinstance(step, str)]) for each in (one, other)
+    ]
+    return lists[0] == lists[1] and HEADER in other.route[:2]
