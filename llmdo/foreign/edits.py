@@ -99,9 +99,10 @@ def with_one_line(
     return best._replace(text=text, takes=best.takes | {*same}), [each for each in left if each not in same]
 
 
-def _is_in_one_list(one: Place, other: Place) -> bool:
+def _is_in_one_list(place_of_it: Place, at: Place) -> bool:
     """Whether two places are in the same agent's own list."""
     lists = [
-        (each.location.path, [step for step in each.route if isinstance(step, str)]) for each in (one, other)
+        (each.location.path, [step for step in each.route if isinstance(step, str)])
+        for each in (place_of_it, at)
     ]
-    return lists[0] == lists[1] and HEADER in other.route[:2]
+    return lists[0] == lists[1] and HEADER in at.route[:2]
