@@ -13,7 +13,10 @@ from llmdo.foreign.edits import (
     ends_of,
     leaves_milder,
     left_after,
+    line_without,
+    milder_after,
     sources_of,
+    way_text,
     with_one_line,
 )
 from llmdo.foreign.flows import EVENT, WayOut
@@ -64,22 +67,6 @@ class _Leg(NamedTuple):
     """The name of the capability that its end raises; empty for any."""
 
 
-def way_text(flow: Flow) -> str:
-    """The way out, as a sentence has it."""
-    tool = f"`{excerpt(flow.row.tool if flow.row.tool not in ('*', '(start)') else flow.row.path[-1].name)}`"
-    match flow.way:
-        case WayOut.ANY_COMMAND:
-            return "any command"
-        case WayOut.OWN_CODE:
-            return f"{tool}, which runs files that it can change"
-        case WayOut.ANY_HOST:
-            return "a request to any host"
-        case WayOut.PUBLIC_HOST:
-            return f"what it writes to `{flow.row.capability.scope or 'github.com'}`"
-        case WayOut.OPEN_SERVER:
-            return f"the server `{excerpt(flow.row.path[-1].name)}`"
-
-
 def places(project: Foreign, flow: Flow) -> list[Related]:
     """The place that allows each leg."""
     return [
@@ -92,7 +79,24 @@ def places(project: Foreign, flow: Flow) -> list[Related]:
 def hint(project: Foreign, flow: Flow) -> str | None:
     """The line to change, what to write there and what is lost by it."""
     best = edit(project, flow)
-    return best.text if best else None
+    return f"{best.text}{_milder(project, flow, best)}" if best else None
+
+
+def _milder(project: Foreign, flow: Flow, best: FlowEdit) -> str:
+    """The milder flow that stays after an edit, and the edit that ends it if one does."""
+    left = list(dict.fromkeys(milder_after(flow, best)))
+    tools = list(dict.fromkeys(f"`{excerpt(each[2] if each[2] != '*' else each[1])}`" for each in left))
+    if not tools:
+        return ""
+    at = _place_of(project, left[0])
+    line = line_without(best, left[0], at) if at else None
+    change = (
+        f"write `{line}` instead" if line else _change_of(project, left[0], best._replace(of_source=None))
+    )
+    if len(left) > 1 or change is None:
+        more = f" and {len(tools) - MANY} more" if len(tools) > MANY else ""
+        return f"; a milder flow stays, by {', '.join(tools[:MANY])}{more}"
+    return f"; {tools[0]} can then still send data: {change}"
 
 
 def edit(project: Foreign, flow: Flow) -> FlowEdit | None:
@@ -333,13 +337,13 @@ def _of_calls(project: Foreign, flow: Flow) -> FlowEdit | None:
     else:
         change = f"take `{excerpt(tool)}` out of {_key(at)}"
     text = f"{change} ({place(at.location)}); it then calls no other agent"
-    return FlowEdit(text, frozenset(), name, item=(at, tool) if tool and not is_opencode else None)
+    return FlowEdit(text, frozenset(), name, items=(at, (tool,)) if tool and not is_opencode else None)
 
 
-def _item_of(project: Foreign, leg: _Leg, text: str) -> tuple[Place, str] | None:
+def _item_of(project: Foreign, leg: _Leg, text: str) -> tuple[Place, tuple[str, ...]] | None:
     """The tool that an edit of a leg takes out of an agent's own list by one line, with its place."""
     given, at = _grant(project, leg), _place(project, leg)
-    return (at, given.tool) if given and at and f"`, without `{excerpt(given.tool)}`" in text else None
+    return (at, (given.tool,)) if given and at and f"`, without `{excerpt(given.tool)}`" in text else None
 
 
 def _calling(agent: Agent) -> Place | None:

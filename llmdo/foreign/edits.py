@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from llmdo.base.diagnostic import excerpt, place
-from llmdo.foreign.flows import EVENT
+from llmdo.foreign.flows import EVENT, WayOut
 from llmdo.foreign.instead import HEADER, NO_COMMANDS, list_without, loss_of, runs_commands
 
 if TYPE_CHECKING:
@@ -33,13 +33,29 @@ class FlowEdit(NamedTuple):
     """The only one that it calls no longer; empty for all."""
     of_source: bool | None = None
     """Whether it is about what brings the words, or else the way out; None if about what lies between."""
-    item: tuple[Place, str] | None = None
-    """The tool that it takes out of an agent's own list, with its place."""
+    items: tuple[Place, tuple[str, ...]] | None = None
+    """The tools that it takes out of an agent's own list, with the place of the first."""
 
     def ends(self, spot: Spot) -> bool:
         """Whether a tool is no longer below the agent."""
         is_called = spot[0] == self.callee if self.callee else spot[0] != self.caller
         return spot in self.takes or (bool(self.caller) and is_called)
+
+
+def way_text(flow: Flow) -> str:
+    """The way out, as a sentence has it."""
+    tool = f"`{excerpt(flow.row.tool if flow.row.tool not in ('*', '(start)') else flow.row.path[-1].name)}`"
+    match flow.way:
+        case WayOut.ANY_COMMAND:
+            return "any command"
+        case WayOut.OWN_CODE:
+            return f"{tool}, which runs files that it can change"
+        case WayOut.ANY_HOST:
+            return "a request to any host"
+        case WayOut.PUBLIC_HOST:
+            return f"what it writes to `{flow.row.capability.scope or 'github.com'}`"
+        case WayOut.OPEN_SERVER:
+            return f"the server `{excerpt(flow.row.path[-1].name)}`"
 
 
 def left_after(flow: Flow, after: FlowEdit) -> list[Spot]:
@@ -59,8 +75,13 @@ def left_after(flow: Flow, after: FlowEdit) -> list[Spot]:
 
 def leaves_milder(flow: Flow, after: FlowEdit) -> bool:
     """Whether a flow by a milder way out is left after an edit; a token without commands is none."""
-    ends = [each for each in ends_of(flow) if each[2] not in _WITH_COMMANDS]
-    return all(any(not after.ends(each) for each in those) for those in (sources_of(flow), ends))
+    return bool(milder_after(flow, after))
+
+
+def milder_after(flow: Flow, after: FlowEdit) -> list[Spot]:
+    """The tools by which something gets out after an edit, if words still come in; none by a token alone."""
+    ends = [each for each in ends_of(flow) if each[2] not in _WITH_COMMANDS and not after.ends(each)]
+    return ends if any(not after.ends(each) for each in sources_of(flow)) else []
 
 
 def sources_of(flow: Flow) -> list[Spot]:
@@ -80,23 +101,32 @@ def with_one_line(
 
     `known` has the grants of the tools that are left, with their places.
     """
-    if best.item is None:
+    if best.items is None:
         return best, left
-    at, tool = best.item
+    at, tools = best.items
     same = {
         each: given
         for each, (given, its) in known.items()
         if _is_in_one_list(its, at) and list_without(at, each[2])
     }
-    line = list_without(at, tool, *(each[2] for each in same))
+    tools = tuple(dict.fromkeys((*tools, *(each[2] for each in same))))
+    line = list_without(at, *tools)
     if not same or line is None:
         return best, left
-    *names, last = dict.fromkeys(f"`{excerpt(each)}`" for each in (tool, *(each[2] for each in same)))
+    *names, last = (f"`{excerpt(each)}`" for each in tools)
     losses = [NO_COMMANDS if runs_commands(each) else loss_of(each) for each in same.values()]
     lost = [best.text.partition("); ")[2], *(each.removeprefix("it then ") for each in losses)]
     without = f"without {', '.join(names)} and {last}" if names else f"without {last}"
     text = f"write `{line}`, {without} ({place(at.location)}); {' and '.join(dict.fromkeys(lost))}"
-    return best._replace(text=text, takes=best.takes | {*same}), [each for each in left if each not in same]
+    edit = best._replace(text=text, takes=best.takes | {*same}, items=(at, tools))
+    return edit, [each for each in left if each not in same]
+
+
+def line_without(best: FlowEdit, spot: Spot, at: Place) -> str | None:
+    """The line that an edit writes, without a tool at a place in the same list as well."""
+    if best.items is None or not _is_in_one_list(at, best.items[0]):
+        return None
+    return list_without(best.items[0], *best.items[1], spot[2])
 
 
 def _is_in_one_list(place_of_it: Place, at: Place) -> bool:

@@ -10,6 +10,7 @@ from llmdo.base.diagnostic import Related, excerpt, finding, place
 from llmdo.base.values import replace
 from llmdo.foreign import advice, flows
 from llmdo.foreign.building import STARTS, named
+from llmdo.foreign.edits import way_text
 from llmdo.foreign.flows import UNKNOWN
 from llmdo.foreign.instead import few_tools
 from llmdo.foreign.lines import PUSHES
@@ -412,7 +413,7 @@ def _of_flow(project: Foreign, code: str, name: str, flow: Flow, sentence: str) 
     return finding(
         code,
         project.graph.entries[name].at.location,
-        f"`{name}` {sentence}, by {advice.way_text(flow)}: `{legs_text(flow.row)}`{by_whom}{perhaps}",
+        f"`{name}` {sentence}, by {way_text(flow)}: `{legs_text(flow.row)}`{by_whom}{perhaps}",
         hint=advice.hint(project, flow),
         related=advice.places(project, flow),
         subject=name,
