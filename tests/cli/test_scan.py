@@ -82,7 +82,8 @@ def test_json_has_both_legs_of_a_flow_and_the_line_of_each_step(project: Path) -
         "path": [("triage", None, None), ("releaser", triage, 4), ("Bash", releaser, 4)],
     }
     edit = f"write `tools: Read, WebFetch`, without `Agent(releaser)` ({triage}:4:24)"
-    assert leak["hint"] == f"{edit}; it then calls no other agent"
+    milder = "`WebFetch` can then still send data: write `tools: Read` instead"
+    assert leak["hint"] == f"{edit}; it then calls no other agent; {milder}"
 
 
 def test_what_a_person_is_asked_about_is_no_flow(project: Path) -> None:
@@ -116,7 +117,9 @@ def test_each_leg_of_a_flow_stands_with_its_place_and_one_edit(project: Path) ->
         "LDO552, without a question, at .claude/agents/triage.md:2:1",
     ]
     edit = "write `tools: Read, WebFetch`, without `Agent(releaser)` (.claude/agents/triage.md:4:24)"
-    assert " ".join(lines[start + 5 : start + 7]) == f"hint: {edit}; it then calls no other agent"
+    milder = "`WebFetch` can then still send data: write `tools: Read` instead"
+    hint = f"hint: {edit}; it then calls no other agent; {milder}"
+    assert " ".join(lines[start + 5 : start + 7]) == hint
 
 
 def test_whoever_may_run_any_command_has_a_place(project: Path) -> None:
