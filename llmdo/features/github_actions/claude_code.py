@@ -22,6 +22,7 @@ from llmdo.features.github_actions.claude_options import (
     TOOL,
     claude_options,
     is_before_v1,
+    is_commit,
     is_since,
     is_v1,
     tears,
@@ -120,7 +121,11 @@ def claude_problems(site: Site) -> Iterator[Diagnostic]:
         message = (
             f"the release of {site.run.program} is not known here, so `{key}` counts as one of its inputs"
         )
-        hint = "name the release in a comment behind the commit, such as `# v1.0.30`; v1 has no such input"
+        hint = (
+            "name the release in a comment behind the commit, such as `# v1.0.30`; v1 has no such input"
+            if is_commit(site)
+            else "pin a release, such as `v1`, which has no such input"
+        )
         yield finding("LDO154", site.place("with", key, of_key=True).location, message, hint=hint)
     mode = claude_options(site).mode
     if mode and mode[0] == BYPASSES:

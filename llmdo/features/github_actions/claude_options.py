@@ -249,10 +249,15 @@ def unknown_inputs(site: Site) -> list[str]:
     return [] if is_known else sorted(table(site.step.get("with")).keys() & (OF_V0.keys() - {"mode"}))
 
 
+def is_commit(site: Site) -> bool:
+    """Whether the action is pinned to a commit."""
+    return bool(_HASH.fullmatch(site.run.version))
+
+
 def _version(site: Site) -> str:
     """The release of the action; for a commit, the one that a comment at its end names, else the commit."""
     version = site.run.version
-    if not _HASH.fullmatch(version):
+    if not is_commit(site):
         return version
     named = re.search(rf"{version}['\"]?[ \t]*#[^\n]*?\b(v\d+(?:\.\d+)*|beta)", site.document.source.text)
     return named[1] if named else version

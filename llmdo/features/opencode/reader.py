@@ -10,6 +10,7 @@ from llmdo.base.parts import table, text
 from llmdo.base.values import dataclass, replace
 from llmdo.features.opencode import AGENTS, PLUGINS, SETTINGS, TOOLS
 from llmdo.features.opencode.code import OpencodeCode, code_of
+from llmdo.features.opencode.headers import refusal
 from llmdo.features.opencode.permissions import (
     RULES,
     TASK,
@@ -76,7 +77,7 @@ def read(tree: Tree) -> Team:
     # A module that is given alone is no agent.
     modules = (*PLUGINS, *TOOLS)
     paths = () if tree.only and files.named(modules) else files.find(AGENTS)
-    contents = {path: content for path in paths if (content := files.text_or_prompt(path, KEYS))}
+    contents = {path: content for path in paths if (content := _content(files, path))}
     names = [agent_name(path, content.document) for path, content in contents.items()]
     for number, (path, content) in enumerate(contents.items(), 1):
         # Of several files with one name it is not known which one opencode takes: the others keep theirs.
@@ -90,6 +91,14 @@ def read(tree: Tree) -> Team:
         problems=tuple(files.problems),
         max_depth=2 * project.depth,  # each call may be over the worker that stands for every agent
     )
+
+
+def _content(files: Files, path: str) -> reading.Text | None:
+    source = files.source(path)
+    if source and (refused := refusal(source)):
+        files.problems.append(refused)
+        return None
+    return files.text_or_prompt(path, KEYS)
 
 
 def agent_name(path: str, document: Document | None = None) -> str:
