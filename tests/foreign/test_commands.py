@@ -80,11 +80,11 @@ def test_an_allowed_interpreter_is_an_allowed_shell(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("session", "expected"),
-    [("bypassPermissions", "allowed"), ("acceptEdits", "needs_approval"), ("manual", "blocked")],
+    [("bypassPermissions", "blocked"), ("acceptEdits", "needs_approval"), ("manual", "blocked")],
 )
 def test_a_mode_of_the_session_that_holds_below_is_not_changed_by_an_agent(
     tmp_path: Path, session: str, expected: str
 ) -> None:
     read = agent(tmp_path, "dontAsk", f'{{"defaultMode": "{session}"}}')
     assert decision(read, "proc.exec.unlisted") == expected
-    assert "LDO151" not in {each.code for each in findings.check(read)}
+    assert ("LDO151" in {each.code for each in findings.check(read)}) is (session == "bypassPermissions")

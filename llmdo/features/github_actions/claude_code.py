@@ -11,16 +11,18 @@ from llmdo.base.diagnostic import finding
 from llmdo.base.parts import table, text
 from llmdo.base.values import replace
 from llmdo.features.claude.rules import ASKED_PROGRAMS, RULES
-from llmdo.features.claude.settings import Mode, settings_of
+from llmdo.features.claude.settings import BYPASSES, Mode, settings_of
 from llmdo.features.claude.table import TABLE
 from llmdo.features.github_actions.checkout import document_of
 from llmdo.features.github_actions.claude_options import (
-    BYPASSES,
+    ASKS_ABOUT_FIND,
     CHECKS_RUNS_SINCE,
+    IGNORES_BYPASS,
     OF_V0,
     SCRUBS_SINCE,
     TOOL,
     claude_options,
+    has_client,
     is_before_v1,
     is_since,
     is_v1,
@@ -48,7 +50,7 @@ from llmdo.syntax.discovery import leaves
 from llmdo.syntax.document import Document, Place
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Collection, Iterator, Mapping
 
     from llmdo.base.diagnostic import Diagnostic
     from llmdo.features.claude.settings import ClaudeSettings
@@ -100,8 +102,8 @@ def claude_grants(site: Site, tree: Checkout) -> Iterator[Grant]:
     yield from _of_skill(site, tree, token)
 
 
-def claude_problems(site: Site) -> Iterator[Diagnostic]:
-    """Inputs that the release of the action does not have, and flags with which nothing is refused."""
+def claude_problems(site: Site, tree: Checkout) -> Iterator[Diagnostic]:
+    """Inputs that the release of the action does not have, and modes in which nothing is refused."""
     if site.run.program in ("claude-code-action", "claude-code-base-action") and is_v1(site):
         for key, instead in OF_V0.items():
             if key in table(site.step.get("with")):
@@ -122,7 +124,14 @@ def claude_problems(site: Site) -> Iterator[Diagnostic]:
         )
         hint = "name the release in a comment behind the commit, such as `# v1.0.30`; v1 has no such input"
         yield finding("LDO154", site.place("with", key, of_key=True).location, message, hint=hint)
-    mode = claude_options(site).mode
+    options = claude_options(site)
+    mode = options.mode
+    if mode is None and options.rest == "blocked" and not has_client(site, IGNORES_BYPASS):
+        obeyed = _settings(site, tree, options).mode
+        if obeyed.name == BYPASSES and obeyed.at:
+            message = f"the release of Claude Code in `{site.document.source.path}` obeys mode `{BYPASSES}`"
+            hint = "install 2.1.257 or later there, or allow by name what it needs"
+            yield finding("LDO554", obeyed.at.location, message, hint=hint)
     if mode and mode[0] == BYPASSES:
         message = "Claude Code is told to skip permissions here, so no tool is refused"
         hint = "allow by name what it needs: `--allowedTools`"
@@ -153,7 +162,8 @@ def is_unchecked_after_a_run(site: Site) -> bool:
 def _settings(site: Site, tree: Checkout, options: ClaudeOptions) -> ClaudeSettings:
     """The permissions of the project, and those that the step adds."""
     paths = _SETTINGS if options.reads_project else ()
-    documents = [document for path in paths if (document := tree.json(path))]
+    own = [document for path in paths if (document := tree.json(path))]
+    others: list[Document] = []
     if any(path in tree.written and tree.json(path) is None for path in paths):
         options.unknown = site.at
     for value, at in options.settings:
@@ -161,8 +171,8 @@ def _settings(site: Site, tree: Checkout, options: ClaudeOptions) -> ClaudeSetti
         if document is None:
             options.unknown = at
         else:
-            documents.append(document)
-    read = settings_of(documents)
+            others.append(document)
+    read = settings_of(own, others, obeys_bypass=not has_client(site, IGNORES_BYPASS))
     lists: tuple[tuple[Decision, list[tuple[str, Place]]], ...] = (
         ("allowed", options.allowed), ("blocked", options.denied),
     )  # fmt: skip
@@ -226,9 +236,14 @@ def _bash(
         if rule.decision == "allowed" and rule.tool == "Bash" and not RULES.whole(rule, "Bash"):
             command = f"{_REST.sub('', rule.pattern or '')} "
             if not any(fnmatchcase(command, _REST.sub(" *", other.pattern or "")) for other in denied):
-                yield from by_command(site, token, rule.pattern or "", "Bash", rule.at, asked=ASKED_PROGRAMS)
+                yield from by_command(site, token, rule.pattern or "", "Bash", rule.at, asked=_asked(site))
     if options.rest == "needs_approval" and first.decision == "needs_approval":
         yield from by_shell(site, token, "Bash", at, "needs_approval")
+
+
+def _asked(site: Site) -> Collection[str]:
+    """The programs of which no rule allows a call that runs another one."""
+    return ASKED_PROGRAMS if has_client(site, ASKS_ABOUT_FIND) else ()
 
 
 def _of_servers(
@@ -309,7 +324,7 @@ def _of_skill(site: Site, tree: Tree, token: TokenPermissions | None) -> Iterato
 def _of_allowed(site: Site, token: TokenPermissions | None, rule: str, at: Place) -> Iterator[Grant]:
     tool, _, pattern = rule.partition("(")
     if tool == "Bash":
-        yield from by_command(site, token, pattern.rstrip(")") or "*", "Bash", at, asked=ASKED_PROGRAMS)
+        yield from by_command(site, token, pattern.rstrip(")") or "*", "Bash", at, asked=_asked(site))
     elif tool.startswith("mcp__"):
         name, _, of_server = tool.removeprefix("mcp__").partition("__")
         if name.startswith("github"):

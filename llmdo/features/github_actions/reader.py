@@ -265,10 +265,10 @@ def _of_steps_before(site: Site) -> Iterator[Grant]:
             yield granted(name, name, capabilities, site.at, narrower=narrower, loss=_NO_EFFECT)
 
 
-def _problems(site: Site, tree: Tree) -> Iterator[Diagnostic]:
+def _problems(site: Site, tree: Checkout) -> Iterator[Diagnostic]:
     program = site.run.program
     if program in ("claude", "claude-code-action", "claude-code-base-action"):
-        yield from claude_problems(site)
+        yield from claude_problems(site, tree)
     if program in ("codex", "codex-action") and (at := codex_is_free(site, tree)):
         message = "the sandbox of Codex is switched off here, so no command is refused"
         yield finding("LDO554", at.location, message, hint="`workspace-write` lets it change the checkout")
