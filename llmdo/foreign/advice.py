@@ -405,7 +405,20 @@ def _edit(project: Foreign, leg: _Leg) -> str | None:
         change = (
             f"take {name} out of {key}" if _lists(at, given.tool) else f"change {key}, which gives {name}"
         )
+    if agent and given.server and given.at.of_key and at == given.at:
+        lost += _lost_as_well(project, given, leg.path[-2].name)
     return f"{change} ({place(at.location)}); {lost}"
+
+
+def _lost_as_well(project: Foreign, given: Grant, worker: str) -> str:
+    """The other agents that have no tools of a server either once its declaration is gone."""
+    others = [
+        f"`{excerpt(name)}`"
+        for name, agent in named(project.team.agents).items()
+        if name != worker and any(each.server and each.at == given.at for each in agent.grants)
+    ]
+    more = f" and {len(others) - MANY} more" if len(others) > MANY else ""
+    return f"; {', '.join(others[:MANY])}{more} lose{'s' * (len(others) == 1)} them as well" if others else ""
 
 
 def _of_files(project: Foreign, leg: _Leg) -> str | None:
