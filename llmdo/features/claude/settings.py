@@ -190,9 +190,11 @@ class ClaudeSettings:
             else:
                 # A command or a skill allows it while it runs, whatever the settings say.
                 is_in_settings = all(rule.at.route[:1] == (_LISTS,) for rule in verdict.alike)
+                alike = verdict.alike if is_in_settings else ()
                 yield replace(
                     grant,
-                    unasked_by=tuple(rule.text for rule in verdict.alike) if is_in_settings else (),
+                    unasked_by=tuple(dict.fromkeys(rule.text for rule in alike)),
+                    unasked_in=tuple(dict.fromkeys(rule.origin for rule in alike if rule.origin != origin)),
                     loss=loss,
                 )
 

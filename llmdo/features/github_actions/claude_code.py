@@ -7,7 +7,7 @@ import re
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
-from llmdo.base.diagnostic import finding
+from llmdo.base.diagnostic import excerpt, finding, place
 from llmdo.base.parts import table, text
 from llmdo.base.values import replace
 from llmdo.features.claude.rules import ASKED_PROGRAMS, RULES
@@ -57,6 +57,7 @@ if TYPE_CHECKING:
     from llmdo.features.github_actions.checkout import Checkout
     from llmdo.features.github_actions.claude_options import ClaudeOptions
     from llmdo.features.github_actions.walking import Site
+    from llmdo.foreign.permissions import PermissionRule
     from llmdo.foreign.team import Grant
     from llmdo.foreign.tree import Tree
     from llmdo.graph.start import Starter
@@ -96,8 +97,11 @@ def claude_grants(site: Site, tree: Checkout) -> Iterator[Grant]:
             for grant in _bash(site, token, settings, mode, options):
                 yield replace(grant, refusal=refusal) if grant.toolset.startswith(tool) else grant
         else:
+            rules = [each for each in RULES.about(settings.rules, tool) if each.decision == "allowed"]
+            is_twice = len([each for each in rules if RULES.whole(each, tool)]) > 1
+            narrower = f"write {refusal}" if is_twice else None  # no line alone takes it away
             for grant in settings.grants(_LINES[tool], at, mode):
-                yield from _unattended(replace(grant, refusal=refusal), options)
+                yield from _unattended(replace(grant, refusal=refusal, narrower=narrower), options)
     yield from _of_servers(tree, token, settings, mode, options)
     yield from _of_skill(site, tree, token)
 
@@ -236,9 +240,19 @@ def _bash(
         if rule.decision == "allowed" and rule.tool == "Bash" and not RULES.whole(rule, "Bash"):
             command = f"{_REST.sub('', rule.pattern or '')} "
             if not any(fnmatchcase(command, _REST.sub(" *", other.pattern or "")) for other in denied):
-                yield from by_command(site, token, rule.pattern or "", "Bash", rule.at, asked=_asked(site))
+                alike = [each.at for each in rules if _is_alike(each, rule)]
+                out = f"take `{excerpt(rule.text)}` out at {' and at '.join(place(each.location) for each in alike)}"
+                for grant in by_command(site, token, rule.pattern or "", "Bash", rule.at, asked=_asked(site)):
+                    is_twice = len(alike) > 1 and grant.at == rule.at
+                    yield replace(grant, narrower=out) if is_twice else grant
     if options.rest == "needs_approval" and first.decision == "needs_approval":
         yield from by_shell(site, token, "Bash", at, "needs_approval")
+
+
+def _is_alike(rule: PermissionRule, other: PermissionRule) -> bool:
+    """Whether two rules allow the same commands."""
+    same = _REST.sub("", rule.pattern or "") == _REST.sub("", other.pattern or "")
+    return same and (rule.tool, rule.decision) == (other.tool, other.decision)
 
 
 def _asked(site: Site) -> Collection[str]:
