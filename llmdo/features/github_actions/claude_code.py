@@ -240,8 +240,10 @@ def _bash(
         if rule.decision == "allowed" and rule.tool == "Bash" and not RULES.whole(rule, "Bash"):
             command = f"{_REST.sub('', rule.pattern or '')} "
             if not any(fnmatchcase(command, _REST.sub(" *", other.pattern or "")) for other in denied):
-                alike = [each.at for each in rules if _is_alike(each, rule)]
-                out = f"take `{excerpt(rule.text)}` out at {' and at '.join(place(each.location) for each in alike)}"
+                alike = [each for each in rules if _is_alike(each, rule)]
+                out = f"take `{excerpt(rule.text)}` out at {' and at '.join(place(each.at.location) for each in alike)}"
+                if alike[0] is not rule:
+                    continue
                 for grant in by_command(site, token, rule.pattern or "", "Bash", rule.at, asked=_asked(site)):
                     is_twice = len(alike) > 1 and grant.at == rule.at
                     yield replace(grant, narrower=out) if is_twice else grant
