@@ -19,6 +19,7 @@ from llmdo.foreign.instead import (
     instead_of,
     is_json,
     list_without,
+    lists,
     loss_of,
     runs_commands,
 )
@@ -402,10 +403,21 @@ def _edit(project: Foreign, leg: _Leg) -> str | None:
         is_named = span is not None and given.tool in at.document.source.marked(span)
         change = f"take {name} out" if is_named else f"deny {name}"
     else:
-        change = (
-            f"take {name} out of {key}" if _lists(at, given.tool) else f"change {key}, which gives {name}"
-        )
+        change = f"take {name} out of {key}" if lists(at, given.tool) else f"change {key}, which gives {name}"
+    if agent and given.server and given.at.of_key and at == given.at:
+        lost += _lost_as_well(project, given, leg.path[-2].name)
     return f"{change} ({place(at.location)}); {lost}"
+
+
+def _lost_as_well(project: Foreign, given: Grant, worker: str) -> str:
+    """The other agents that have no tools of a server either once its declaration is gone."""
+    others = [
+        f"`{excerpt(name)}`"
+        for name, agent in named(project.team.agents).items()
+        if name != worker and any(each.server and each.at == given.at for each in agent.grants)
+    ]
+    more = f" and {len(others) - MANY} more" if len(others) > MANY else ""
+    return f"; {', '.join(others[:MANY])}{more} lose{'s' * (len(others) == 1)} them as well" if others else ""
 
 
 def _of_files(project: Foreign, leg: _Leg) -> str | None:
@@ -423,11 +435,6 @@ def _of_files(project: Foreign, leg: _Leg) -> str | None:
     tools = ",".join(sorted(writing))
     change = f"write `--disallowedTools {tools}` in `claude_args`" if is_claude else f"deny `{tools}`"
     return f"{change} ({at}); it then changes no files"
-
-
-def _lists(at: Place, tool: str) -> bool:
-    """Whether a tool is an item of the value at a place, or of a value around it."""
-    return at.of_key or any(isinstance(step, int) for step in at.route) or tool in str(at.data)
 
 
 def _key(at: Place) -> str:

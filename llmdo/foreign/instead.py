@@ -97,7 +97,8 @@ def instead_of(form: str, given: Grant, at: Place, *, is_way: bool) -> Instead |
         if form == "opencode":
             return Instead(f'write `"ask"` for {", ".join(names)}{more}', given.loss)
         lists = ".".join(step for step in at.route if isinstance(step, str))
-        return Instead(f"take {', '.join(names)}{more} out of `{lists}`", given.loss)
+        also = f", also in {', '.join(f'`{each}`' for each in given.unasked_in)}" if given.unasked_in else ""
+        return Instead(f"take {', '.join(names)}{more} out of `{lists}`{also}", given.loss)
     if form == "claude" and (
         setting := next((each for each in _OF_CLAUDE if at.route[: len(each)] == each), ())
     ):
@@ -175,6 +176,11 @@ def _of_opencode(given: Grant, at: Place, word: str) -> Instead | None:
     if "permission" not in above or (above[-1] == "permission" and key == "*"):
         return Instead(f"write `{line}` under `permission`", lost)
     return Instead(f"write `{line}`{' or the like' * (word == 'ask')} in place of `{given.tool}`", lost)
+
+
+def lists(at: Place, tool: str) -> bool:
+    """Whether a tool is an item of the value at a place, or of a value around it."""
+    return at.of_key or any(isinstance(step, int) for step in at.route) or tool in str(at.data)
 
 
 def is_json(at: Place) -> bool:

@@ -97,6 +97,8 @@ class Grant:
     """Whether it would be allowed without the rule at `rule_at` as well."""
     unasked_by: tuple[str, ...] = ()
     """The rules of a list that allow it, as they are written; `loss` then says what follows without them."""
+    unasked_in: tuple[str, ...] = ()
+    """The other files with such rules, beside that of `rule_at`."""
     may_lack: bool = False
     """Whether its client has the tool with some models alone, and no file says that it runs with one of these."""
     refusal: str = ""
