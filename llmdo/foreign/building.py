@@ -214,6 +214,7 @@ class _Builder:
 
     def __init__(self, team: Team, taken: Collection[str], *, is_governed: bool) -> None:
         self._is_governed = is_governed
+        self._max_depth = team.max_depth
         self.toolsets: dict[str, Toolset] = {}
         self._names: dict[object, str] = {}
         self._agents = named(team.agents)
@@ -249,6 +250,7 @@ class _Builder:
             model=Reference(agent.model, agent.at) if agent.model else None,
             uses=tuple(sorted({use.name: use for use in uses}.values(), key=lambda use: use.name)),
             approvals=self._rules(agent, grants),
+            max_depth=self._max_depth if agent.max_depth is None else agent.max_depth,
             events=_by_event(agent.events),
             sandbox=agent.sandbox,
             permissions=agent.permissions,
@@ -274,6 +276,7 @@ class _Builder:
             prompt="",
             uses=tuple(uses[built] for built in sorted(uses)),
             approvals=tuple(_approvals(replace(agent, calls=()), grants, is_governed=self._is_governed)),
+            max_depth=self._max_depth,
             attachments=_NO_ATTACHMENTS,
         )
 
@@ -292,6 +295,7 @@ class _Builder:
             config="",
             prompt="",
             uses=uses,
+            max_depth=self._max_depth,
             attachments=_NO_ATTACHMENTS,
         )
 

@@ -168,6 +168,8 @@ class Agent:
     """Whether a person starts it."""
     is_callable: bool = True
     """Whether agents that may call every agent may call it."""
+    max_depth: int | None = None
+    """The maximum depth of nested calls where a person starts it; None for that of its team."""
 
     @property
     def started_by(self) -> str | None:
@@ -233,7 +235,7 @@ def together(teams: Sequence[Team], *, apart: bool = False) -> Team:
         return replace(with_agents[0], problems=problems)
     return Team(
         format=" and ".join(team.format for team in with_agents) or "auto",
-        agents=tuple(_called_after(team.format, agent) for team in with_agents for agent in team.agents),
+        agents=tuple(_called_after(team, agent) for team in with_agents for agent in team.agents),
         files=tuple(sorted({path for team in with_agents for path in team.files})),
         problems=problems,
         remarks=tuple(remark for team in with_agents for remark in team.remarks),
@@ -282,6 +284,13 @@ def _for_agents_of(form: str, code: Code) -> Code:
     return replace(code, agents={name: f"{form}/{agent}" for name, agent in code.agents.items()})
 
 
-def _called_after(form: str, agent: Agent) -> Agent:
+def _called_after(team: Team, agent: Agent) -> Agent:
+    form, depth = team.format, agent.max_depth
     calls = tuple(replace(call, name=f"{form}/{call.name}") for call in agent.calls)
-    return replace(agent, name=f"{form}/{agent.name}", calls=calls, format=form)
+    return replace(
+        agent,
+        name=f"{form}/{agent.name}",
+        calls=calls,
+        format=form,
+        max_depth=team.max_depth if depth is None else depth,
+    )

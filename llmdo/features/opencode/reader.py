@@ -23,6 +23,7 @@ from llmdo.foreign import reading, servers
 from llmdo.foreign.files import Files, folder_place
 from llmdo.foreign.permissions import PermissionRule, listed_commands
 from llmdo.foreign.team import MAX_NAME, Agent, AgentCall, Team
+from llmdo.graph.clients import UNLIMITED
 from llmdo.syntax.document import Place
 
 if TYPE_CHECKING:
@@ -83,12 +84,13 @@ def read(tree: Tree) -> Team:
         name = agent_name(path) if names[number - 1] in names[number:] else names[number - 1]
         _declare(declared, name, Place(content.document, ()), content.prompt)
     project = _OpencodeProject(files, documents, declared, code_of(files, documents))
+    agents = tuple(project.with_events()) if documents or declared or project.code.at else ()
     return Team(
         format="opencode",
-        agents=tuple(project.with_events()) if documents or declared or project.code.at else (),
+        agents=agents,
         files=files.paths,
         problems=tuple(files.problems),
-        max_depth=2 * project.depth,  # each call may be over the worker that stands for every agent
+        max_depth=max((agent.max_depth or 0 for agent in agents), default=1),
     )
 
 
@@ -143,7 +145,8 @@ class _OpencodeProject:
     def depth(self) -> int:
         """How deep agents call each other."""
         depths = [document.data.get("subagent_depth") for document in self.documents]
-        return next((depth for depth in reversed(depths) if isinstance(depth, int)), 1)
+        depth = next((depth for depth in reversed(depths) if isinstance(depth, int)), 1)
+        return min(max(depth, 0), UNLIMITED)
 
     def _model(self, header: Mapping[str, object], *, is_called: bool) -> str:
         """The model of an agent; empty if no file names it: one that is called may have that of its caller."""
@@ -240,6 +243,7 @@ class _OpencodeProject:
         is_leaf = mode == "subagent" and (
             self.depth < 2 or all(rule.tool != TASK for rule in (*own, *common))
         )
+        everyone = None if is_leaf or RULES.about(rules, TASK) else at
         return Agent(
             name=excerpt(name, MAX_NAME),
             at=at,
@@ -250,10 +254,12 @@ class _OpencodeProject:
             model=model if isinstance(model, str) else None,
             grants=tuple(grants),
             calls=() if is_leaf else tuple(self._calls(name, rules, at, names)),
-            everyone=None if is_leaf or RULES.about(rules, TASK) else at,
+            everyone=everyone,
             inherits=is_declared and not rules,
             permissions=listed_commands(rules, "bash"),
             is_entry=is_declared or mode == "primary",
+            # A call may be over the worker that stands for every agent, but those that nest have a rule about it.
+            max_depth=self.depth + (everyone is not None) - (mode == "subagent" and self.depth > 0),
         )
 
     def _calls(
