@@ -253,9 +253,16 @@ def _others_agents(team: Team, teams: Sequence[Team]) -> set[str]:
         return {path for other in others if other.format not in _OF_SEVERAL for path in other.files}
     if team.format == "claude" and not any(path.endswith(_PLUGIN) for path in team.files):
         # `agents` may be anybody's folder: beside their own manifests it is that of these.
-        theirs = (agent.path for other in others if other.format in _CERTAIN for agent in other.agents)
-        return {path for path in theirs if not path.startswith(_OF_CLAUDE)}
+        theirs = (_taken(other) for other in others if other.format in _CERTAIN)
+        return {path for paths in theirs for path in paths if not path.startswith(_OF_CLAUDE)}
     return set()
+
+
+def _taken(team: Team) -> set[str]:
+    """The files of a team's agents; of a format with a manifest also those of copies, which are no more agents."""
+    refused = {problem.at.path for problem in team.problems}
+    copies = {*team.files} - refused if team.format in _CERTAIN else set()
+    return copies | {agent.path for agent in team.agents}
 
 
 def _without(team: Team, paths: set[str]) -> Team:
@@ -274,7 +281,7 @@ def _without(team: Team, paths: set[str]) -> Team:
 
 def _misplaced(team: Team, teams: Sequence[Team]) -> tuple[Diagnostic, ...]:
     """The problems of a team, except that a file is no agent, if it is one of another format."""
-    agents = {agent.path for other in teams if other is not team for agent in other.agents}
+    agents = {path for other in teams if other is not team for path in _taken(other)}
     return tuple(
         problem for problem in team.problems if problem.code != "LDO152" or problem.at.path not in agents
     )
