@@ -27,7 +27,7 @@ from llmdo.graph.clients import UNLIMITED
 from llmdo.syntax.document import Place
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from llmdo.foreign.tree import Tree
     from llmdo.graph.described import Server
@@ -84,13 +84,13 @@ def read(tree: Tree) -> Team:
         name = agent_name(path) if names[number - 1] in names[number:] else names[number - 1]
         _declare(declared, name, Place(content.document, ()), content.prompt)
     project = _OpencodeProject(files, documents, declared, code_of(files, documents))
-    agents = tuple(project.with_events()) if documents or declared or project.code.at else ()
+    loaded = tuple(project.with_events()) if documents or declared or project.code.at else ()
     return Team(
         format="opencode",
-        agents=agents,
+        agents=loaded,
         files=files.paths,
         problems=tuple(files.problems),
-        max_depth=max((agent.max_depth or 0 for agent in agents), default=1),
+        max_depth=max((agent.max_depth or 0 for agent in loaded), default=1),
     )
 
 
@@ -239,10 +239,7 @@ class _OpencodeProject:
         grants = [*grants_by(rules, at, known, toolset, model_of)]
         grants += self.code.grants(rules)
         self.code.judge(own)
-        # Below another agent nobody may call a third one but who has a rule about it, and only where they nest.
-        is_leaf = mode == "subagent" and (
-            self.depth < 2 or all(rule.tool != TASK for rule in (*own, *common))
-        )
+        is_leaf = mode == "subagent" and not self._nests((*own, *common))
         everyone = None if is_leaf or RULES.about(rules, TASK) else at
         return Agent(
             name=excerpt(name, MAX_NAME),
@@ -261,6 +258,10 @@ class _OpencodeProject:
             # A call may be over the worker that stands for every agent, but those that nest have a rule about it.
             max_depth=self.depth + (everyone is not None) - (mode == "subagent" and self.depth > 0),
         )
+
+    def _nests(self, rules: Iterable[PermissionRule]) -> bool:
+        """Whether an agent with these rules calls others below another one: by a rule about that, where they nest."""
+        return self.depth > 1 and any(rule.tool == TASK for rule in rules)
 
     def _calls(
         self, name: str, rules: Sequence[PermissionRule], at: Place, names: Sequence[str]
