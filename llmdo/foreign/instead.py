@@ -40,6 +40,7 @@ _OF_OPENCODE = frozenset({"bash", "webfetch", "websearch"})
 """Its own tools that bring a stranger's words or send."""
 _OF_GIT = re.compile(r"(?:Bash|run_shell_command)\(git\b")
 """A rule about a program of which some commands run no other."""
+_TOOL = re.compile(r"\w+(?:\([^()]*\))?")
 _FLAG = re.compile(r"--[a-z-]+")
 _BY_KEY = {
     "approvals_reviewer": ('approvals_reviewer = "user"', ASKED),
@@ -180,6 +181,28 @@ def _of_opencode(given: Grant, at: Place, word: str) -> Instead | None:
     if "permission" not in above or (above[-1] == "permission" and key == "*"):
         return Instead(f"write `{line}` under `permission`", lost)
     return Instead(f"write `{line}`{' or the like' * (word == 'ask')} in place of `{given.tool}`", lost)
+
+
+def item_at(at: Place) -> str | None:
+    """The item of an agent's own list of tools that is at a place."""
+    span = at.location.span
+    if span is None or HEADER not in at.route[:2]:
+        return None
+    marked = _marked(at)
+    return marked if _TOOL.fullmatch(marked) else None
+
+
+def is_listed(at: Place, tool: str) -> bool:
+    """Whether a tool is an item of the value at a place, or of a value around it."""
+    return at.of_key or any(isinstance(step, int) for step in at.route) or tool in str(at.data)
+
+
+def key_around(at: Place) -> str:
+    """The key of the table or list around a place; empty at the top of a file, and in a script."""
+    route = [*at.route]
+    items = [number for number, step in enumerate(route) if isinstance(step, int)]
+    route = route[: items[-1]] if items else route[:-1] if at.of_key else route
+    return f"`{'.'.join(map(str, route))}`" if route and at.document.data else ""
 
 
 def is_json(at: Place) -> bool:
