@@ -18,8 +18,10 @@ from llmdo.foreign.instead import (
     OTHERS_REFUSED,
     instead_of,
     is_json,
+    is_listed,
+    item_at,
+    key_around,
     list_without,
-    lists,
     loss_of,
     runs_commands,
 )
@@ -38,7 +40,6 @@ if TYPE_CHECKING:
     from llmdo.reach.rows import Row
 
 _NUMBERED = re.compile(r" \(\d+\)$")
-_TOOL = re.compile(r"\w+(?:\([^()]*\))?")
 _WITH_COMMANDS = frozenset({"token"})
 """Tools that nothing but commands uses."""
 _CALLS = "agent"
@@ -260,6 +261,27 @@ def _edits(project: Foreign, flow: Flow) -> Iterator[FlowEdit]:
             yield FlowEdit(text, taken, caller, callee, side)
     if cut := _of_calls(project, flow):
         yield cut
+    yield from filter(None, (_of_settings(project, leg, every) for leg in legs if leg is not private))
+
+
+def _of_settings(project: Foreign, leg: _Leg, every: frozenset[Spot]) -> FlowEdit | None:
+    """The edit of the settings of opencode for all agents without a rule of their own about a tool."""
+    agents = named(project.team.agents)
+    agent, given = agents.get(leg.path[-2].name), _grant(project, leg)
+    form = (agent and agent.format) or project.team.format
+    built_in = [
+        each.at for each in agents.values() if not each.path and each.format == (agent and agent.format)
+    ]
+    if form != "opencode" or agent is None or not agent.path or given is None or not built_in:
+        return None
+    instead = instead_of(form, given, built_in[0], is_way=leg.is_ruled)
+    taken = frozenset(each for each in every if _is_silent(project, given.tool, "", each))
+    if instead is None or (agent.name, leg.path[-1].name, leg.tool) not in taken:
+        return None
+    lost = f"{instead.lost or loss_of(given)}, also in other agents without a rule about it"
+    return FlowEdit(
+        f"{instead.change} ({place(built_in[0].location)}); {lost}", taken, of_source=not leg.is_ruled
+    )
 
 
 def _taken(project: Foreign, leg: _Leg, every: frozenset[Spot], text: str) -> frozenset[Spot]:
@@ -276,14 +298,15 @@ def _taken(project: Foreign, leg: _Leg, every: frozenset[Spot], text: str) -> fr
     path = given.at.location.path if given else ""
     if given and given.server and given.at.of_key and _place(project, leg) == given.at:
         return frozenset(each for each in every if each == own or _is_declared_at(project, given.at, each))
-    if given and rule is None and (is_json(given.at) or given.at.location.span is None):
-        agent = named(project.team.agents).get(own[0])
-        form = (agent and agent.format) or project.team.format
-        everywhere = (
-            form == "opencode" and agent is not None and not agent.path
-        )  # its settings are those of all
+    agent = named(project.team.agents).get(own[0])
+    is_opencode = ((agent and agent.format) or project.team.format) == "opencode"
+    everywhere = is_opencode and agent is not None and not agent.path  # its settings are those of all
+    is_in_settings = given is not None and (is_json(given.at) or given.at.location.span is None)
+    if given and rule is None and is_in_settings and (everywhere or not is_opencode):
         silent = partial(_is_silent, project, given.tool, "" if everywhere else path)
         return frozenset(each for each in every if each == own or silent(each))
+    if is_opencode and given and not given.server:  # what is written there is about one tool
+        every = frozenset(each for each in every if each[2] == given.tool)
     return frozenset(
         each
         for each in every
@@ -329,15 +352,6 @@ def _place_of(project: Foreign, spot: Spot, capability: str = "") -> Place | Non
     return _place(project, _leg_of(spot)._replace(capability=capability))
 
 
-def _item(at: Place) -> str | None:
-    """The item of an agent's own list of tools that is at a place."""
-    span = at.location.span
-    if span is None or HEADER not in at.route[:2]:
-        return None
-    marked = at.document.source.marked(span).strip("\"'")
-    return marked if _TOOL.fullmatch(marked) else None
-
-
 def _of_calls(project: Foreign, flow: Flow) -> FlowEdit | None:
     """The edit by which the entry calls no other agent, if its calls are a tool of its list."""
     name = flow.row.path[0].name
@@ -348,7 +362,7 @@ def _of_calls(project: Foreign, flow: Flow) -> FlowEdit | None:
     at = agent.everyone or (agent.calls[0].at if is_opencode and agent.calls else None) or _calling(agent)
     if at is None:
         return None
-    tool = _item(at)
+    tool = item_at(at)
     if is_opencode:
         change = 'write `"task": "deny"` under `permission`'
     elif tool is None:
@@ -356,7 +370,7 @@ def _of_calls(project: Foreign, flow: Flow) -> FlowEdit | None:
     elif left := list_without(at, tool):
         change = f"write `{left}`, without `{excerpt(tool)}`"
     else:
-        change = f"take `{excerpt(tool)}` out of {_key(at)}"
+        change = f"take `{excerpt(tool)}` out of {key_around(at)}"
     return FlowEdit(f"{change} ({place(at.location)}); it then calls no other agent", frozenset(), name)
 
 
@@ -374,7 +388,7 @@ def _edit(project: Foreign, leg: _Leg) -> str | None:
         return None
     at = given.at if given.is_free_anyway and at == given.rule_at else at
     agent = named(project.team.agents).get(leg.path[-2].name)
-    name, key = f"`{excerpt(given.tool)}`", _key(at)
+    name, key = f"`{excerpt(given.tool)}`", key_around(at)
     whole = [each for each in agent.grants if each.tool == given.tool] if agent else []
     is_whole = at.route[:1] == (HEADER,) and not given.server and any(map(runs_commands, whole))
     lost = NO_COMMANDS if is_whole else loss_of(given)
@@ -403,7 +417,9 @@ def _edit(project: Foreign, leg: _Leg) -> str | None:
         is_named = span is not None and given.tool in at.document.source.marked(span)
         change = f"take {name} out" if is_named else f"deny {name}"
     else:
-        change = f"take {name} out of {key}" if lists(at, given.tool) else f"change {key}, which gives {name}"
+        change = (
+            f"take {name} out of {key}" if is_listed(at, given.tool) else f"change {key}, which gives {name}"
+        )
     if agent and given.server and given.at.of_key and at == given.at:
         lost += _lost_as_well(project, given, leg.path[-2].name)
     return f"{change} ({place(at.location)}); {lost}"
@@ -435,14 +451,6 @@ def _of_files(project: Foreign, leg: _Leg) -> str | None:
     tools = ",".join(sorted(writing))
     change = f"write `--disallowedTools {tools}` in `claude_args`" if is_claude else f"deny `{tools}`"
     return f"{change} ({at}); it then changes no files"
-
-
-def _key(at: Place) -> str:
-    """The key of the table or list around a place; empty at the top of a file, and in a script."""
-    route = [*at.route]
-    items = [number for number, step in enumerate(route) if isinstance(step, int)]
-    route = route[: items[-1]] if items else route[:-1] if at.of_key else route
-    return f"`{'.'.join(map(str, route))}`" if route and at.document.data else ""
 
 
 def _place(project: Foreign, leg: _Leg) -> Place | None:
