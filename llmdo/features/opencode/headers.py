@@ -8,10 +8,10 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-import yaml
-
 from llmdo.base.diagnostic import finding
+from llmdo.foreign.reading import HARMLESS
 from llmdo.syntax import frontmatter
+from llmdo.syntax.header import parse
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -21,15 +21,16 @@ if TYPE_CHECKING:
 
 _HEADER = re.compile(r"---\r?\n(.*?)\r?\n---", re.DOTALL)
 _LINE = re.compile(r"([A-Za-z_]\w*)\s*:\s*(.*)", re.ASCII)
-_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-MAX_EVENTS = 10_000  # keys, values and ends: a header with more is left to the reader of every format
 
 
 def refusal(source: Source) -> Diagnostic | None:
     """The finding about a file that opencode refuses; None if it reads the file."""
     problem = next(iter(frontmatter.parse(source).document.problems), None)
     header = _HEADER.match(source.text)
-    if problem is None or header is None or _is_yaml("\n".join(_sanitized(header[1]))):
+    if problem is None or header is None:
+        return None
+    text = "\n".join(_sanitized(header[1]))
+    if all(each.message.startswith(HARMLESS) for each in parse(source, text, aliases=True).problems):
         return None
     message = f"{problem.message}, so opencode loads nothing of this file"
     return finding("LDO152", problem.at, message, hint=problem.hint)
@@ -45,21 +46,3 @@ def _sanitized(header: str) -> Iterator[str]:
             yield f"  {value}"
         else:
             yield line
-
-
-def _is_yaml(text: str) -> bool:
-    """Whether a text is YAML without a key twice at its top, and each alias has its anchor before it."""
-    anchors: set[str] = set()
-    try:
-        for number, event in enumerate(yaml.parse(text, Loader=_LOADER)):
-            if number >= MAX_EVENTS:
-                return True
-            if isinstance(event, yaml.AliasEvent):
-                if event.anchor not in anchors:
-                    return False
-            elif isinstance(event, yaml.NodeEvent) and event.anchor:
-                anchors.add(event.anchor)
-    except yaml.YAMLError:
-        return False
-    keys = [key[1] for line in text.splitlines() if (key := _LINE.fullmatch(line))]
-    return len(keys) == len(set(keys))
