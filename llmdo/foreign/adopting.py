@@ -150,7 +150,6 @@ def adopted_graph(adoption: Adoption, taken: Collection[str], started: Collectio
             format=form,
             client_rules=client_rules(grants, team.starts, settings_of(form)),
             approvals=strictest_of(worker.approvals, f"worker `{name}`"),
-            max_depth=team.max_depth,
             permissions={
                 word: tuple(map(_without_secrets, rules)) for word, rules in worker.permissions.items()
             },

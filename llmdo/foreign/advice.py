@@ -10,7 +10,9 @@ from llmdo.base.diagnostic import Related, excerpt, place
 from llmdo.foreign.building import named, named_events
 from llmdo.foreign.edits import (
     FlowEdit,
+    calling,
     ends_of,
+    is_like,
     leaves_milder,
     left_after,
     line_without,
@@ -18,6 +20,7 @@ from llmdo.foreign.edits import (
     sources_of,
     way_text,
     with_one_line,
+    without_files,
 )
 from llmdo.foreign.flows import EVENT, WayOut
 from llmdo.foreign.instead import (
@@ -30,16 +33,17 @@ from llmdo.foreign.instead import (
     in_permission,
     instead_of,
     is_json,
+    is_listed,
+    item_at,
+    key_around,
     list_without,
     loss_of,
     permission_of,
     runs_commands,
 )
-from llmdo.policy.authority import Capability
 from llmdo.policy.vocabulary import UNTRUSTED
 from llmdo.reach.flows import leg_text
 from llmdo.reach.rows import Hop
-from llmdo.syntax.document import Place
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -47,12 +51,11 @@ if TYPE_CHECKING:
     from llmdo.foreign import Foreign
     from llmdo.foreign.edits import Spot
     from llmdo.foreign.flows import Flow
-    from llmdo.foreign.team import Agent, Grant
+    from llmdo.foreign.team import Grant
     from llmdo.reach.rows import Row
+    from llmdo.syntax.document import Place
 
 _NUMBERED = re.compile(r" \(\d+\)$")
-_TOOL = re.compile(r"\w+(?:\([^()]*\))?")
-_CALLS = "agent"
 
 
 class _Leg(NamedTuple):
@@ -167,7 +170,7 @@ def _refused(project: Foreign, flow: Flow) -> FlowEdit | None:
     ends = [each for each in flow.ends if each.rank == flow.way]
     if given is None or not given.refusal or {each.worker for each in ends} != {worker}:
         return None
-    taken = {each for each in ends_of(flow) if each[0] == worker and _is_like(each[2], base)}
+    taken = {each for each in ends_of(flow) if each[0] == worker and is_like(each[2], base)}
     if not {(each.worker, each.toolset, each.tool) for each in ends} <= taken:
         return None
     at = place(named(project.team.agents)[worker].at.location)
@@ -214,7 +217,12 @@ def _edits(project: Foreign, flow: Flow) -> Iterator[FlowEdit]:
     """The edits that break a flow, the best first: the one that leaves no other flow, then that of the way out."""
     source, private, way = _legs(flow)
     every = frozenset((*sources_of(flow), *ends_of(flow)))
-    if flow.way == WayOut.OWN_CODE and (text := _of_files(project, way)):
+    writer = named(project.team.agents).get(way.path[-2].name)
+    if (
+        flow.way == WayOut.OWN_CODE
+        and writer
+        and (text := without_files(writer, writer.format or project.team.format))
+    ):
         yield FlowEdit(text, every)
     given = _grant(project, source)
     is_plain = given is not None and not given.narrower and not given.is_default
@@ -238,6 +246,27 @@ def _edits(project: Foreign, flow: Flow) -> Iterator[FlowEdit]:
             yield FlowEdit(text, taken, caller, callee, side, _item_of(project, leg, text))
     if cut := _of_calls(project, flow):
         yield cut
+    yield from filter(None, (_of_settings(project, leg, every) for leg in legs if leg is not private))
+
+
+def _of_settings(project: Foreign, leg: _Leg, every: frozenset[Spot]) -> FlowEdit | None:
+    """The edit of the settings of opencode for all agents without a rule of their own about a tool."""
+    agents = named(project.team.agents)
+    agent, given = agents.get(leg.path[-2].name), _grant(project, leg)
+    form = (agent and agent.format) or project.team.format
+    built_in = [
+        each.at for each in agents.values() if not each.path and each.format == (agent and agent.format)
+    ]
+    if form != "opencode" or agent is None or not agent.path or given is None or not built_in:
+        return None
+    instead = instead_of(form, given, built_in[0], is_way=leg.is_ruled)
+    taken = frozenset(each for each in every if _is_silent(project, given.tool, "", each))
+    if instead is None or (agent.name, leg.path[-1].name, leg.tool) not in taken:
+        return None
+    lost = f"{instead.lost or loss_of(given)}, also in other agents without a rule about it"
+    return FlowEdit(
+        f"{instead.change} ({place(built_in[0].location)}); {lost}", taken, of_source=not leg.is_ruled
+    )
 
 
 def _taken(project: Foreign, leg: _Leg, every: frozenset[Spot], text: str) -> frozenset[Spot]:
@@ -254,19 +283,20 @@ def _taken(project: Foreign, leg: _Leg, every: frozenset[Spot], text: str) -> fr
     path = given.at.location.path if given else ""
     if given and given.server and given.at.of_key and _place(project, leg) == given.at:
         return frozenset(each for each in every if each == own or _is_declared_at(project, given.at, each))
-    if given and rule is None and (is_json(given.at) or given.at.location.span is None):
-        agent = named(project.team.agents).get(own[0])
-        form = (agent and agent.format) or project.team.format
-        everywhere = (
-            form == "opencode" and agent is not None and not agent.path
-        )  # its settings are those of all
+    agent = named(project.team.agents).get(own[0])
+    is_opencode = ((agent and agent.format) or project.team.format) == "opencode"
+    everywhere = is_opencode and agent is not None and not agent.path  # its settings are those of all
+    is_in_settings = given is not None and (is_json(given.at) or given.at.location.span is None)
+    if given and rule is None and is_in_settings and (everywhere or not is_opencode):
         silent = partial(_is_silent, project, given.tool, "" if everywhere else path)
         return frozenset(each for each in every if each == own or silent(each))
+    if is_opencode and given and not given.server:  # what is written there is about one tool
+        every = frozenset(each for each in every if each[2] == given.tool)
     return frozenset(
         each
         for each in every
         if each == own
-        or (each[0] == own[0] and given and _is_like(each[2], given.tool))
+        or (each[0] == own[0] and given and is_like(each[2], given.tool))
         or (rule and (other := _place_of(project, each, leg.capability)) and other.location == rule)
     )
 
@@ -299,21 +329,8 @@ def _leg_of(spot: Spot) -> _Leg:
     return _Leg("", (Hop(worker, None), Hop(toolset, None)), tool, is_ruled=True)
 
 
-def _is_like(tool: str, given: str) -> bool:
-    return tool == given or tool.startswith((f"{given}(", f"{given}/"))
-
-
 def _place_of(project: Foreign, spot: Spot, capability: str = "") -> Place | None:
     return _place(project, _leg_of(spot)._replace(capability=capability))
-
-
-def _item(at: Place) -> str | None:
-    """The item of an agent's own list of tools that is at a place."""
-    span = at.location.span
-    if span is None or HEADER not in at.route[:2]:
-        return None
-    marked = at.document.source.marked(span).strip("\"'")
-    return marked if _TOOL.fullmatch(marked) else None
 
 
 def _of_calls(project: Foreign, flow: Flow) -> FlowEdit | None:
@@ -323,10 +340,10 @@ def _of_calls(project: Foreign, flow: Flow) -> FlowEdit | None:
     if agent is None or agent.inherits:
         return None
     is_opencode = (agent.format or project.team.format) == "opencode"
-    at = agent.everyone or (agent.calls[0].at if is_opencode and agent.calls else None) or _calling(agent)
+    at = agent.everyone or (agent.calls[0].at if is_opencode and agent.calls else None) or calling(agent)
     if at is None:
         return None
-    tool = _item(at)
+    tool = item_at(at)
     if is_opencode:
         instead = in_permission(at, permission_of(agent.at), "task", "deny")
         change, at = instead.change, instead.at or at
@@ -335,7 +352,7 @@ def _of_calls(project: Foreign, flow: Flow) -> FlowEdit | None:
     elif left := list_without(at, tool):
         change = f"write `{left}`, without `{excerpt(tool)}`"
     else:
-        change = f"take `{excerpt(tool)}` out of {_key(at)}"
+        change = f"take `{excerpt(tool)}` out of {key_around(at)}"
     text = f"{change} ({place(at.location)}); it then calls no other agent"
     return FlowEdit(text, frozenset(), name, items=(at, (tool,)) if tool and not is_opencode else None)
 
@@ -346,21 +363,13 @@ def _item_of(project: Foreign, leg: _Leg, text: str) -> tuple[Place, tuple[str, 
     return (at, (given.tool,)) if given and at and f"`, without `{excerpt(given.tool)}`" in text else None
 
 
-def _calling(agent: Agent) -> Place | None:
-    """The tool of Copilot in an agent's list by which it calls those that its file names."""
-    listed = agent.header.get(HEADER)
-    if not agent.calls or not isinstance(listed, list) or _CALLS not in listed:
-        return None
-    return Place(agent.at.document, (HEADER, listed.index(_CALLS)))
-
-
 def _edit(project: Foreign, leg: _Leg) -> str | None:
     given, at = _grant(project, leg), _place(project, leg)
     if given is None or at is None:
         return None
     at = given.at if given.is_free_anyway and at == given.rule_at else at
     agent = named(project.team.agents).get(leg.path[-2].name)
-    name, key = f"`{excerpt(given.tool)}`", _key(at)
+    name, key = f"`{excerpt(given.tool)}`", key_around(at)
     whole = [each for each in agent.grants if each.tool == given.tool] if agent else []
     is_whole = at.route[:1] == (HEADER,) and not given.server and any(map(runs_commands, whole))
     lost = NO_COMMANDS if is_whole else loss_of(given)
@@ -390,39 +399,22 @@ def _edit(project: Foreign, leg: _Leg) -> str | None:
         change = f"take {name} out" if is_named else f"deny {name}"
     else:
         change = (
-            f"take {name} out of {key}" if _lists(at, given.tool) else f"change {key}, which gives {name}"
+            f"take {name} out of {key}" if is_listed(at, given.tool) else f"change {key}, which gives {name}"
         )
+    if agent and given.server and given.at.of_key and at == given.at:
+        lost += _lost_as_well(project, given, leg.path[-2].name)
     return f"{change} ({place(at.location)}); {lost}"
 
 
-def _of_files(project: Foreign, leg: _Leg) -> str | None:
-    """The edit by which an agent no longer changes the files that its commands run."""
-    agent = named(project.team.agents)[leg.path[-2].name]
-    writing = {
-        grant.tool: grant.rule_at or grant.at
-        for grant in agent.grants
-        if grant.decision == "allowed" and Capability("fs.write") in grant.capabilities
-    }
-    if not writing:
-        return None
-    at = place(next(iter(writing.values())).location)
-    is_claude = (agent.format or project.team.format) == "github-actions" and "Edit" in writing
-    tools = ",".join(sorted(writing))
-    change = f"write `--disallowedTools {tools}` in `claude_args`" if is_claude else f"deny `{tools}`"
-    return f"{change} ({at}); it then changes no files"
-
-
-def _lists(at: Place, tool: str) -> bool:
-    """Whether a tool is an item of the value at a place, or of a value around it."""
-    return at.of_key or any(isinstance(step, int) for step in at.route) or tool in str(at.data)
-
-
-def _key(at: Place) -> str:
-    """The key of the table or list around a place; empty at the top of a file, and in a script."""
-    route = [*at.route]
-    items = [number for number, step in enumerate(route) if isinstance(step, int)]
-    route = route[: items[-1]] if items else route[:-1] if at.of_key else route
-    return f"`{'.'.join(map(str, route))}`" if route and at.document.data else ""
+def _lost_as_well(project: Foreign, given: Grant, worker: str) -> str:
+    """The other agents that have no tools of a server either once its declaration is gone."""
+    others = [
+        f"`{excerpt(name)}`"
+        for name, agent in named(project.team.agents).items()
+        if name != worker and any(each.server and each.at == given.at for each in agent.grants)
+    ]
+    more = f" and {len(others) - MANY} more" if len(others) > MANY else ""
+    return f"; {', '.join(others[:MANY])}{more} lose{'s' * (len(others) == 1)} them as well" if others else ""
 
 
 def _place(project: Foreign, leg: _Leg) -> Place | None:

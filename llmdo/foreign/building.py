@@ -214,6 +214,7 @@ class _Builder:
 
     def __init__(self, team: Team, taken: Collection[str], *, is_governed: bool) -> None:
         self._is_governed = is_governed
+        self._max_depth = team.max_depth
         self.toolsets: dict[str, Toolset] = {}
         self._names: dict[object, str] = {}
         self._agents = named(team.agents)
@@ -247,8 +248,9 @@ class _Builder:
             prompt=digest.of_text(agent.prompt),
             description=agent.description,
             model=Reference(agent.model, agent.at) if agent.model else None,
-            uses=tuple(sorted({use.name: use for use in uses}.values(), key=lambda use: use.name)),
+            uses=tuple(sorted({use.name: use for use in uses}.values(), key=self._order)),
             approvals=self._rules(agent, grants),
+            max_depth=self._max_depth if agent.max_depth is None else agent.max_depth,
             events=_by_event(agent.events),
             sandbox=agent.sandbox,
             permissions=agent.permissions,
@@ -274,16 +276,17 @@ class _Builder:
             prompt="",
             uses=tuple(uses[built] for built in sorted(uses)),
             approvals=tuple(_approvals(replace(agent, calls=()), grants, is_governed=self._is_governed)),
+            max_depth=self._max_depth,
             attachments=_NO_ATTACHMENTS,
         )
 
     def everyone(self, form: str, workers: dict[str, Worker]) -> Worker:
         """The worker that calls all callable agents of a format. It is in no file."""
-        uses = tuple(
+        uses = [
             Use(name=name, config={}, at=workers[name].at)
-            for name, agent in sorted(self._agents.items())
+            for name, agent in self._agents.items()
             if agent.is_callable and agent.format == form
-        )
+        ]
         at = next(worker.at for worker in workers.values())
         return Worker(
             name=self._everyone[form],
@@ -291,9 +294,20 @@ class _Builder:
             path="",
             config="",
             prompt="",
-            uses=uses,
+            uses=tuple(sorted(uses, key=self._order)),
+            max_depth=self._max_depth,
             attachments=_NO_ATTACHMENTS,
         )
+
+    def _order(self, use: Use) -> tuple[bool, bool, str]:
+        """The order of what a worker uses: of equal ways the first is named, and agents of files are known to people.
+
+        Of those that are built in, sessions are last, as a model is not offered them. In a lock it is that of names.
+        """
+        agent = self._agents.get(use.name)
+        if agent is None or agent.path or self._is_governed:
+            return False, False, use.name
+        return True, agent.is_entry, use.name
 
     def _toolset(self, name: str, grants: Sequence[Grant]) -> str:
         """The name of the toolset with these tools; numbered if the name is taken, and with its format if by ours."""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from llmdo.foreign.lines import EDITS, FETCHES
 from llmdo.policy.authority import Capability
+from llmdo.policy.shell.programs import is_launcher
 from llmdo.policy.shell.rules import EXEC, UNLISTED, ShellRule
 
 if TYPE_CHECKING:
@@ -17,8 +18,56 @@ _REST = re.compile(r"(?::\*|\s*\*)\s*$")
 """Endings of a pattern that let anything follow: `git log:*`, `git log *`, `git log*`."""
 _RULE = re.compile(r"(?:Bash|run_shell_command|shell)\((?P<pattern>[^()]*)\)")
 """A rule about commands, as the permissions of agents have it."""
-_RUN_BY_OPTION = frozenset({"fd", "find"})
-"""Programs that run others by an option, which may follow as well."""
+_RUN_BY_OPTION = tuple(tuple(each.split()) for each in (
+    "bsdtar", "cargo bench", "cargo test", "duckdb", "fd", "find", "git rebase", "go build", "go test", "go vet",
+    "gsed", "gtar", "mysql", "psql", "rsync", "sed", "sqlite3", "ssh", "tar", "wp", "zip",
+))  # fmt: skip
+"""Beginnings of commands that run others by an option, or another word, which may follow as well.
+
+`cargo --config` with a `runner`, `find -exec`, `git rebase --exec`, `go -toolexec`, `rsync -e`,
+`tar --checkpoint-action`, `wp --exec`, `zip -TT`; `e` of `sed`,
+`.shell` of `sqlite3`, `\\!` of `psql`; `ssh` makes one line of all its words.
+"""
+_OPEN = frozenset({
+    # what runs the command that it is given
+    ".", "Invoke-Expression", "Start-Process", "builtin", "bunx", "cmd", "concurrently", "cross-env", "dotenv",
+    "hyperfine", "source", "wsl",
+    # interpreters
+    "bb", "clj", "crystal", "dart", "iex", "nim", "py", "runghc",
+    # build tools and frameworks: their files are programs, or one of their commands takes code
+    "artisan", "bazelisk", "cabal", "django", "django-admin", "doit", "drush", "dune", "fab", "flask", "flutter",
+    "grunt", "gulp", "inv", "invoke", "lein", "lerna", "mage", "manage.py", "micromamba", "mise", "mix",
+    "mvnw", "nx", "pipenv", "rails", "rye", "sail", "sbt", "scrapy", "stack", "tofu", "turbo",
+    # test runners
+    "ava", "cypress", "karma", "pest", "phpunit",
+    # clouds: `configure set credential_process`, `ssh` with a `ProxyCommand`
+    "aws", "az", "gcloud",
+    # agents, which run what they are told if a flag says so
+    "aider", "claude", "codex", "copilot", "cursor-agent", "gemini", "opencode", "qwen",
+})  # fmt: skip
+"""Programs with an argument that is a command or code, beside those that shell rules know."""
+_BEFORE_OTHERS = tuple(tuple(each.split()) for each in (
+    "artisan tinker", "asdf exec", "bun run", "bun x", "bundle exec", "bunx", "cabal exec", "cabal run", "cmd",
+    "codex exec", "command", "composer exec", "composer run", "composer run-script", "conda run", "cross-env",
+    "dart run", "deno eval", "deno run", "deno task", "devbox run", "direnv exec DIR", "doas", "docker compose",
+    "docker compose exec SERVICE", "docker compose run SERVICE", "docker-compose exec SERVICE",
+    "docker-compose run SERVICE", "doppler run", "dotenv", "dotenvx run", "dotnet exec", "dotnet fsi", "dotnet run",
+    "drush ev", "drush php:eval", "dune exec", "env", "flask shell", "flutter pub run", "fnm exec",
+    "gcloud compute ssh", "hatch run", "heroku run", "lerna exec", "mamba run", "manage.py shell", "micromamba run",
+    "mise exec", "mise x", "mix cmd", "mix eval", "mix run", "nice", "nohup", "npx", "nvm exec VERSION", "nx exec",
+    "op run", "opencode run", "pdm run", "php artisan", "php artisan tinker", "pipenv run", "pipx run", "pixi run",
+    "pnpm exec", "poetry run", "py", "py manage.py", "py manage.py shell", "pyenv exec", "python manage.py",
+    "python manage.py shell", "python3 manage.py", "python3 manage.py shell", "rails c", "rails console",
+    "rails runner", "railway run", "rbenv exec", "rye run", "sail", "scrapy shell", "stack exec", "stack run",
+    "sudo", "swift run", "time", "timeout", "uv run", "volta run", "wsl", "xargs", "yarn exec", "zig run",
+))  # fmt: skip
+"""Beginnings of commands before a command or code; a word in capitals is any word."""
+_VALUED = frozenset({
+    "--app", "--cwd", "--env-file", "--file", "--filter", "--name", "--prefix", "--project", "-C", "-f", "-n", "-p",
+})  # fmt: skip
+"""Options of theirs whose value is the next word."""
+_NO_PROGRAM = re.compile(r"-.*|/[A-Za-z]|[A-Za-z_]\w*=.*|\d+[smhd]?")
+"""Options, also those of `cmd`, variables and times before a program."""
 _REQUESTS = frozenset({"curl", "http", "https", "xh"})
 """Programs that send a request, and write the answer to a file where an option says so; they run no other program.
 
@@ -46,8 +95,39 @@ def commands(pattern: str, *, is_prefix: bool = False, asked: Collection[str] = 
         return EXEC
     if words[0] in _REQUESTS or words[0] in asked:
         return EXEC
-    runs_others = words[0] in _RUN_BY_OPTION or ShellRule(run=words, positional="any").is_open_launcher
-    return UNLISTED if is_open and runs_others else EXEC
+    return UNLISTED if is_open and _runs_others(tuple(map(_name, words))) else EXEC
+
+
+def _name(word: str) -> str:
+    """The name of a known program for its path, as in `.venv/bin/python` or `cmd.exe`; any other word as it is."""
+    name = re.split(r"[/\\\\]", word)[-1].removesuffix(".exe")
+    is_known = name in _OPEN or is_launcher(name) or any(name == first for first, *_ in _RUN_BY_OPTION)
+    return name if is_known else word
+
+
+def _runs_others(words: tuple[str, ...]) -> bool:
+    """Whether what follows `words`, which begin a command, may be another command or code."""
+    plain = _plain(words)
+    if any(plain[: len(each)] == each for each in _RUN_BY_OPTION) or (len(plain) == 1 and plain[0] in _OPEN):
+        return True
+    if "-m" in words and words[0].startswith("py"):
+        return _runs_others(words[words.index("-m") + 1 :] or words[:1])
+    before = max((len(each) for each in _BEFORE_OTHERS if _begins(plain, each)), default=0)
+    if before and (not plain[before:] or _runs_others(plain[before:])):
+        return True
+    return ShellRule(run=words, positional="any").is_open_launcher
+
+
+def _plain(words: tuple[str, ...]) -> tuple[str, ...]:
+    """The words without options, their values and what else stands before a program."""
+    pairs = zip(words, ("", *words), strict=False)
+    return tuple(word for word, last in pairs if not _NO_PROGRAM.fullmatch(word) and last not in _VALUED)
+
+
+def _begins(words: tuple[str, ...], beginning: tuple[str, ...]) -> bool:
+    """Whether a command begins so, or may go on to do so."""
+    fixed = len([word for word in beginning if not word.isupper()])
+    return words[:fixed] == beginning[:fixed]
 
 
 def besides(pattern: str, *, is_prefix: bool = False) -> tuple[Capability, ...]:

@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING, NamedTuple
 from llmdo.base.diagnostic import excerpt, place
 from llmdo.foreign.flows import EVENT, WayOut
 from llmdo.foreign.instead import HEADER, NO_COMMANDS, list_without, loss_of, runs_commands
+from llmdo.policy.authority import Capability
+from llmdo.syntax.document import Place
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from llmdo.foreign.flows import Flow
-    from llmdo.foreign.team import Grant
-    from llmdo.syntax.document import Place
+    from llmdo.foreign.team import Agent, Grant
 
 _WITH_COMMANDS = frozenset({"token"})
 """Tools that nothing but commands uses."""
@@ -136,3 +137,32 @@ def _is_in_one_list(place_of_it: Place, at: Place) -> bool:
         for each in (place_of_it, at)
     ]
     return lists[0] == lists[1] and HEADER in at.route[:2]
+
+
+def without_files(agent: Agent, form: str) -> str | None:
+    """The edit by which an agent no longer changes the files that its commands run."""
+    writing = {
+        grant.tool: grant.rule_at or grant.at
+        for grant in agent.grants
+        if grant.decision == "allowed" and Capability("fs.write") in grant.capabilities
+    }
+    if not writing:
+        return None
+    at = place(next(iter(writing.values())).location)
+    is_claude = form == "github-actions" and "Edit" in writing
+    tools = ",".join(sorted(writing))
+    change = f"write `--disallowedTools {tools}` in `claude_args`" if is_claude else f"deny `{tools}`"
+    return f"{change} ({at}); it then changes no files"
+
+
+def calling(agent: Agent) -> Place | None:
+    """The tool of Copilot in an agent's list by which it calls those that its file names."""
+    listed = agent.header.get(HEADER)
+    if not agent.calls or not isinstance(listed, list) or "agent" not in listed:
+        return None
+    return Place(agent.at.document, (HEADER, listed.index("agent")))
+
+
+def is_like(tool: str, given: str) -> bool:
+    """Whether a tool is the one that is given, or a part of it."""
+    return tool == given or tool.startswith((f"{given}(", f"{given}/"))

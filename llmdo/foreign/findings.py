@@ -122,9 +122,10 @@ def foreign_name_collision(project: Foreign) -> Iterator[Diagnostic]:
 def foreign_cycle(project: Foreign) -> Iterator[Diagnostic]:
     """Agents call each other in a circle.
 
-    Such a run ends only when somebody stops it, and each of them has in effect what all of them have. Agents that may
-    call every agent are left out: with them everything is a circle. So are calls that a person has to confirm. Remove
-    the call that leads back.
+    Such a run ends only when somebody stops it, or where its client lets calls nest no deeper, and each of them has in
+    effect what all of them have. Agents that may call every agent are left out: with them everything is a circle. So
+    are calls that a person has to confirm, and circles that no run goes round, as they are longer than its client lets
+    calls nest: in opencode once, unless `subagent_depth` says more. Remove the call that leads back.
     """
     workers = project.graph.workers
     confirmed = {
@@ -146,6 +147,8 @@ def foreign_cycle(project: Foreign) -> Iterator[Diagnostic]:
     free = {name for name, agent in named(project.team.agents).items() if agent.everyone}
     for component in topology.strongly_connected_components(edges):
         cycle = topology.shortest_cycle(edges, component)
+        if len(cycle) > project.graph.max_depth_from(cycle):
+            continue
         steps = list(zip(cycle, [*cycle[1:], cycle[0]], strict=True))
         opening = topology.opening_edge(edges, component, cycle)
         (first, second), *rest = steps

@@ -41,6 +41,7 @@ _OF_OPENCODE = frozenset({"bash", "webfetch", "websearch"})
 """Its own tools that bring a stranger's words or send."""
 _OF_GIT = re.compile(r"(?:Bash|run_shell_command)\(git\b")
 """A rule about a program of which some commands run no other."""
+_TOOL = re.compile(r"\w+(?:\([^()]*\))?")
 _FLAG = re.compile(r"--[a-z-]+")
 _BY_KEY = {
     "approvals_reviewer": ('approvals_reviewer = "user"', ASKED),
@@ -90,17 +91,16 @@ def instead_of(form: str, given: Grant, at: Place, *, is_way: bool) -> Instead |
     """
     key = next((step for step in reversed(at.route) if isinstance(step, str)), "")
     in_a_workflow = form == "github-actions" and (key in _INPUTS or _marked(at).startswith("codex"))
-    if given.tool.endswith("shell") and (form == "codex" or in_a_workflow):
+    if given.toolset.endswith("shell") and (form == "codex" or in_a_workflow):
         return _of_codex(given, at)
     if given.rule_at and key in _UNASKED_LISTS:
         return Instead(f"take `{excerpt(_marked(at) or given.tool)}` out of `{key}`", ASKED)
     if given.rule_at == at and given.unasked_by:
-        names = [f"`{excerpt(each)}`" for each in given.unasked_by[:MANY]]
-        more = f" and {len(given.unasked_by) - MANY} more" if len(given.unasked_by) > MANY else ""
         if form == "opencode":
-            return Instead(f'write `"ask"` for {", ".join(names)}{more}', given.loss)
+            return Instead(f'write `"ask"` for {_rules_of(given)}', given.loss)
         lists = ".".join(step for step in at.route if isinstance(step, str))
-        return Instead(f"take {', '.join(names)}{more} out of `{lists}`", given.loss)
+        also = f", also in {', '.join(f'`{each}`' for each in given.unasked_in)}" if given.unasked_in else ""
+        return Instead(f"take {_rules_of(given)} out of `{lists}`{also}", given.loss)
     if form == "claude" and (
         setting := next((each for each in _OF_CLAUDE if at.route[: len(each)] == each), ())
     ):
@@ -117,6 +117,13 @@ def instead_of(form: str, given: Grant, at: Place, *, is_way: bool) -> Instead |
     if _FLAG.fullmatch(marked := _marked(at)):
         return Instead(f'write `--allowedTools "{written[0]}"` in place of `{marked}`', written[1])
     return Instead(f"write `{written[0]}` or the like in place of {name}", written[1])
+
+
+def _rules_of(given: Grant) -> str:
+    """The rules that allow a tool, as a sentence has them."""
+    names = [f"`{excerpt(each)}`" for each in given.unasked_by[:MANY]]
+    more = f" and {len(given.unasked_by) - MANY} more" if len(given.unasked_by) > MANY else ""
+    return f"{', '.join(names)}{more}"
 
 
 def few_tools(form: str, at: Place) -> str | None:
@@ -205,15 +212,47 @@ def in_permission(at: Place, permission: Place, tool: str, word: str) -> Instead
     return Instead(f"write `{line}`{like}{where}", "", ruled)
 
 
+def item_at(at: Place) -> str | None:
+    """The item of an agent's own list of tools that is at a place."""
+    span = at.location.span
+    if span is None or HEADER not in at.route[:2]:
+        return None
+    marked = _marked(at)
+    return marked if _TOOL.fullmatch(marked) else None
+
+
+def is_listed(at: Place, tool: str) -> bool:
+    """Whether a tool is an item of the value at a place, or of a value around it."""
+    return at.of_key or any(isinstance(step, int) for step in at.route) or tool in str(at.data)
+
+
+def key_around(at: Place) -> str:
+    """The key of the table or list around a place; empty at the top of a file, and in a script."""
+    route = [*at.route]
+    items = [number for number, step in enumerate(route) if isinstance(step, int)]
+    route = route[: items[-1]] if items else route[:-1] if at.of_key else route
+    return f"`{'.'.join(map(str, route))}`" if route and at.document.data else ""
+
+
 def is_json(at: Place) -> bool:
     """Whether a place is in a file of JSON."""
     return at.location.path.endswith((".json", ".jsonc"))
 
 
 def _of_codex(given: Grant, at: Place) -> Instead | None:
-    """The line that keeps the commands of Codex in its sandbox, or has a person asked about them."""
+    """The change that keeps the commands of Codex in its sandbox, or has a person asked about them."""
+    rules = f"{'rules' if len(given.unasked_by) > 1 else 'rule'} for {_rules_of(given)}"
     if at.location.path.endswith(".rules"):
-        return Instead('write `decision = "prompt"` into this rule', ASKED)
+        which = f"the {rules}" if len(given.unasked_by) > 1 else "this rule"
+        return Instead(f'write `decision = "prompt"` into {which}', ASKED)
+    instead = _of_sandbox(given, at)
+    if not given.unasked_by:
+        return instead
+    return Instead(f'{instead.change}, and `decision = "prompt"` into the {rules}', instead.lost)
+
+
+def _of_sandbox(given: Grant, at: Place) -> Instead:
+    """The line of the settings of Codex that keeps its commands in the sandbox, or has a person asked about them."""
     key = next((step for step in reversed(at.route) if isinstance(step, str)), "")
     written = _WRITTEN.get(("codex", given.tool))
     is_confined = _marked(at) not in _FREE  # then it is the network that the sandbox lets through

@@ -6,6 +6,7 @@ A server's own name in a file says nothing: anybody may call anything `filesyste
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from llmdo.base.values import dataclass
@@ -51,7 +52,16 @@ _KNOWN = {
 }  # fmt: skip
 """By what a server does, the words for it in packages such as `@modelcontextprotocol/server-WORD`."""
 
-TABLE = {word: known for known, words in _KNOWN.items() for word in words}
+DOCUMENTATION = ("docs.mcp.cloudflare.com", "knowledge-mcp.global.api.aws", "learn.microsoft.com")
+"""The hosts of servers that bring a vendor's pages, and nothing of whoever asks."""
+
+TABLE = {
+    **{word: known for known, words in _KNOWN.items() for word in words},
+    **dict.fromkeys(DOCUMENTATION, WellKnownServer(SERVES)),
+}
+
+WITHOUT_A_SHELL = ("claude-code", "codex", "copilot-cli", "ide", "ide-assistant", "opencode", "vscode")
+"""The contexts of serena (`--context`) that leave out its tool for commands, as the client has one itself."""
 
 _PACKAGE = re.compile(r"mcp|\bserver-|dbhub|serena|desktop-commander", re.IGNORECASE)
 _WORD = re.compile(r"[a-z0-9]+")
@@ -62,7 +72,10 @@ _HERE = re.compile(r"(?:\.|\$\{workspaceFolder\}|\$\{?PWD\}?)/(?P<path>.+)")
 def known_server(server: Server) -> WellKnownServer | None:
     """The well-known server that a command or an address starts; None if it is none, or another one as well."""
     matches = {
-        TABLE.get(word) for name in _names(server) for word in _WORD.findall(name.lower()) if word in TABLE
+        TABLE.get(word)
+        for name in _names(server)
+        for word in ([name] if name in DOCUMENTATION else _WORD.findall(name.lower()))
+        if word in TABLE
     }
     return matches.pop() if len(matches) == 1 else None
 
@@ -72,7 +85,8 @@ def capabilities_of(server: Server) -> tuple[Capability, ...] | None:
     known = known_server(server)
     if known is None:
         return None
-    whole = tuple(map(Capability.parse, known.capabilities))
+    absent = RUNS if _context(server) in WITHOUT_A_SHELL else ()
+    whole = tuple(Capability.parse(each) for each in known.capabilities if each not in absent)
     scopes = _scopes(server) if known.has_roots else None
     if not scopes:
         return whole
@@ -97,6 +111,12 @@ def _names(server: Server) -> Iterator[str]:
             )
         elif word == server.command and _PACKAGE.search(word):
             yield word.rpartition("/")[2]
+
+
+def _context(server: Server) -> str | None:
+    """The value of `--context`, which serena alone of these servers takes."""
+    words = [word for each in server.args for word in each.split("=", 1)]
+    return next((value for flag, value in pairwise(words) if flag == "--context"), None)
 
 
 def _scopes(server: Server) -> list[str] | None:

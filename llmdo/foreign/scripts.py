@@ -48,6 +48,13 @@ _OF_ONESELF = frozenset(
     }
 )  # fmt: skip
 """Commands of `gh` that write, or are about whoever is logged in."""
+_STATES = frozenset(
+    {
+        "attempt", "closed", "closedAt", "conclusion", "createdAt", "databaseId", "event", "headSha", "id", "isDraft",
+        "mergeable", "mergedAt", "number", "startedAt", "state", "status", "updatedAt", "url",
+    }
+)  # fmt: skip
+"""Fields of `gh ... --json` that nobody writes."""
 _OVER_THE_NETWORK = frozenset({"clone", "fetch", "ls-remote", "pull", "push"})
 """Commands of git."""
 _EVALUATING = frozenset({"iex", "invoke-expression"})
@@ -99,6 +106,8 @@ def hosts(script: str) -> Iterator[str | None]:
         if program in _DOWNLOADERS:
             addresses = [word for word in words[1:] if "://" in word]
             yield from map(host_of, addresses or [""])
+        elif program == "gh":
+            yield "github.com"
         elif program in _CONNECTING or (program == "git" and not _OVER_THE_NETWORK.isdisjoint(words[1:])):
             yield None
 
@@ -114,11 +123,17 @@ def brings_words(script: str) -> bool:
             if None in hosts(shlex.join(words)):
                 return True
         elif program == "gh":
-            if _OF_ONESELF.isdisjoint(words[1:3]):
+            if _OF_ONESELF.isdisjoint(words[1:3]) and not _shows_states(words):
                 return True
         elif program in _BRINGING or (program == "git" and "clone" in words[1:]):
             return True
     return False
+
+
+def _shows_states(words: Sequence[str]) -> bool:
+    """Whether a command of `gh` shows numbers, states and addresses alone."""
+    shown = next((value for flag, value in pairwise(words) if flag == "--json"), None)
+    return words[1:3] == ("run", "watch") if shown is None else _STATES.issuperset(shown.split(","))
 
 
 def runs_downloads(script: str, depth: int = 0) -> bool:

@@ -97,6 +97,8 @@ class Grant:
     """Whether it would be allowed without the rule at `rule_at` as well."""
     unasked_by: tuple[str, ...] = ()
     """The rules of a list that allow it, as they are written; `loss` then says what follows without them."""
+    unasked_in: tuple[str, ...] = ()
+    """The other files with such rules, beside that of `rule_at`."""
     may_lack: bool = False
     """Whether its client has the tool with some models alone, and no file says that it runs with one of these."""
     refusal: str = ""
@@ -168,6 +170,8 @@ class Agent:
     """Whether a person starts it."""
     is_callable: bool = True
     """Whether agents that may call every agent may call it."""
+    max_depth: int | None = None
+    """The maximum depth of nested calls where a person starts it; None for that of its team."""
 
     @property
     def started_by(self) -> str | None:
@@ -233,7 +237,7 @@ def together(teams: Sequence[Team], *, apart: bool = False) -> Team:
         return replace(with_agents[0], problems=problems)
     return Team(
         format=" and ".join(team.format for team in with_agents) or "auto",
-        agents=tuple(_called_after(team.format, agent) for team in with_agents for agent in team.agents),
+        agents=tuple(_called_after(team, agent) for team in with_agents for agent in team.agents),
         files=tuple(sorted({path for team in with_agents for path in team.files})),
         problems=problems,
         remarks=tuple(remark for team in with_agents for remark in team.remarks),
@@ -251,9 +255,16 @@ def _others_agents(team: Team, teams: Sequence[Team]) -> set[str]:
         return {path for other in others if other.format not in _OF_SEVERAL for path in other.files}
     if team.format == "claude" and not any(path.endswith(_PLUGIN) for path in team.files):
         # `agents` may be anybody's folder: beside their own manifests it is that of these.
-        theirs = (agent.path for other in others if other.format in _CERTAIN for agent in other.agents)
-        return {path for path in theirs if not path.startswith(_OF_CLAUDE)}
+        theirs = (_taken(other) for other in others if other.format in _CERTAIN)
+        return {path for paths in theirs for path in paths if not path.startswith(_OF_CLAUDE)}
     return set()
+
+
+def _taken(team: Team) -> set[str]:
+    """The files of a team's agents; of a format with a manifest also those of copies, which are no more agents."""
+    refused = {problem.at.path for problem in team.problems}
+    copies = {*team.files} - refused if team.format in _CERTAIN else set()
+    return copies | {agent.path for agent in team.agents}
 
 
 def _without(team: Team, paths: set[str]) -> Team:
@@ -272,7 +283,7 @@ def _without(team: Team, paths: set[str]) -> Team:
 
 def _misplaced(team: Team, teams: Sequence[Team]) -> tuple[Diagnostic, ...]:
     """The problems of a team, except that a file is no agent, if it is one of another format."""
-    agents = {agent.path for other in teams if other is not team for agent in other.agents}
+    agents = {path for other in teams if other is not team for path in _taken(other)}
     return tuple(
         problem for problem in team.problems if problem.code != "LDO152" or problem.at.path not in agents
     )
@@ -282,6 +293,13 @@ def _for_agents_of(form: str, code: Code) -> Code:
     return replace(code, agents={name: f"{form}/{agent}" for name, agent in code.agents.items()})
 
 
-def _called_after(form: str, agent: Agent) -> Agent:
+def _called_after(team: Team, agent: Agent) -> Agent:
+    form, depth = team.format, agent.max_depth
     calls = tuple(replace(call, name=f"{form}/{call.name}") for call in agent.calls)
-    return replace(agent, name=f"{form}/{agent.name}", calls=calls, format=form)
+    return replace(
+        agent,
+        name=f"{form}/{agent.name}",
+        calls=calls,
+        format=form,
+        max_depth=team.max_depth if depth is None else depth,
+    )

@@ -350,10 +350,9 @@ class Graph:
     def max_depth_from(self, starts: Iterable[str]) -> int:
         """The longest chain of delegations below these workers: that of the tool that runs them."""
         workers = [self.workers[name] for name in starts if name in self.workers]
-        return max(
-            [self.settings.max_depth if worker.format is None else worker.max_depth for worker in workers],
-            default=self.settings.max_depth,
-        )
+        own, is_ours = self.settings.max_depth, self.read_from is None
+        depths = [own if is_ours and worker.format is None else worker.max_depth for worker in workers]
+        return max(depths, default=own)
 
     @property
     def manifest(self) -> str:

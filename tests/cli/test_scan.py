@@ -187,7 +187,7 @@ def test_it_needs_no_command_line_library_no_git_and_no_home(project: Path) -> N
 
 def test_a_session_under_settings_alone_is_not_nothing(tmp_path: Path) -> None:
     (tmp_path / ".claude").mkdir()
-    (tmp_path / ".claude/settings.json").write_text('{"permissions": {"defaultMode": "bypassPermissions"}}')
+    (tmp_path / ".claude/settings.json").write_text('{"permissions": {"allow": ["Bash"]}}')
     (tmp_path / "notes.yaml").write_text("a: b\n")
     (tmp_path / "Dockerfile.worker").write_text("FROM scratch\n")
     done = scan(tmp_path)

@@ -48,8 +48,10 @@ EXACT = {"passes-kiro-parts", "passes-qwen-parts"}
 """Here `--from` takes the settings of one agent for those of another as well; adopted, each has its own."""
 MILDER = {
     "opencode-plugins",
+    "passes-gh-aw-engine-without-an-id",
     "passes-github-actions-after-own-runs",
     "passes-github-actions-document-start",
+    "passes-github-actions-labels",
     "passes-github-actions-offered-workflow",
     "passes-github-actions-searches-after-a-look",
     "passes-opencode-asked-task",

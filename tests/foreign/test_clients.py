@@ -85,6 +85,26 @@ def test_opencode_nests_calls_as_deep_as_its_settings_say(tmp_path: Path, depth:
     assert ("b" in called(team(tmp_path, "opencode", files), "a")) is calls
 
 
+@pytest.mark.parametrize(("form", "name"), [("opencode", "a"), ("auto", "opencode/a")])
+@pytest.mark.parametrize(("depth", "reached"), [(0, []), (1, ["b"]), (2, ["b", "c"])])
+def test_opencode_ends_a_chain_of_calls_at_its_depth_whatever_is_read_with_it(
+    tmp_path: Path, form: str, name: str, depth: int, reached: list[str]
+) -> None:
+    calling = "---\ndescription: x\npermission: {{task: {{'*': deny, {}: allow}}}}\n---\nDo it.\n"
+    files = {
+        "opencode.json": f'{{"subagent_depth": {depth}}}',
+        ".opencode/agent/a.md": calling.format("b"),
+        ".opencode/agent/b.md": calling.format("c"),
+        ".opencode/agent/c.md": AGENT,
+        ".claude/agents/d.md": AGENT.replace("---\n", "---\nname: d\n", 1),
+    }
+    team(tmp_path, "opencode", files)
+    project = foreign.read(form, tmp_path)
+    walk = project.analysis.walk(project.graph.entries[name])
+    below = {walk.names[node].rpartition("/")[2] for node in walk.search(frozenset(), free=False).parent}
+    assert sorted(below) == ["a", *reached]
+
+
 def test_gemini_forbids_the_rest_of_a_tool_that_is_allowed_in_part(tmp_path: Path) -> None:
     settings = '{"tools": {"allowed": ["run_shell_command(mkdir)"]}}'
     read = team(tmp_path, "gemini", {".gemini/settings.json": settings})

@@ -39,6 +39,38 @@ def test_other_patterns_are_part_of_it(pattern: str) -> None:
     assert str(commands(pattern)) == "proc.exec"
 
 
+@pytest.mark.parametrize(
+    "pattern",
+    [
+        "python manage.py:*", "./manage.py *", "uv run python manage.py:*", "python backend/manage.py shell:*",
+        "php artisan:*", "php artisan tinker *", "rails runner:*", "bin/rails:*", "mix run:*", "wp plugin list:*",
+        ".venv/bin/python:*", "/bin/bash -c:*", "/usr/bin/env *", "python -m pip install:*", "sudo /bin/sh:*",
+        "conda run -n app:*", "conda run -n app python:*", "hatch run:*", "direnv exec .:*", "mise exec --:*",
+        "docker compose exec:*", "docker compose -f dev.yml exec web:*", "docker-compose run web *", "ssh host ls *",
+        "cmd.exe /c:*", "powershell.exe -Command:*", "wsl -e:*", "cross-env NODE_ENV=test:*", "source:*", "bunx *",
+        "dotnet run:*", "dart run:*", "deno run:*", "bun run *", "swift run:*", "stack exec --:*", "flask shell:*",
+        "psql -d app -c:*", "sqlite3 app.db:*", "tar xf:*", "rsync -av a b:*", "git rebase:*", "go test:*",
+        "aws:*", "gcloud compute ssh:*", "claude -p:*", "codex exec:*", "timeout 10 opencode run:*",
+    ],
+)  # fmt: skip
+def test_a_runner_whose_command_or_code_is_left_open_is_the_whole_shell(pattern: str) -> None:
+    assert str(commands(pattern)) == "proc.exec.unlisted"
+
+
+@pytest.mark.parametrize(
+    "pattern",
+    [
+        "python manage.py test:*", "python manage.py migrate *", "php artisan test:*", "rails test *", "mix test:*",
+        ".venv/bin/python build.py *", "python -m http.server:*", "conda run -n app ls:*", "hatch run lint:*",
+        "docker compose exec web ls:*", "docker compose up:*", "cross-env NODE_ENV=test webpack:*", "bun run build:*",
+        "aws s3 ls:*", "claude mcp list:*", "xargs grep:*", "source venv/bin/activate:*", "git commit:*", "go mod:*",
+        "dotnet test:*", "npm test:*", "pytest tests:*", "psql", "python manage.py shell",
+    ],
+)  # fmt: skip
+def test_a_runner_whose_command_is_named_is_not(pattern: str) -> None:
+    assert str(commands(pattern)) == "proc.exec"
+
+
 def test_a_program_that_a_client_asks_about_runs_no_other_by_a_pattern() -> None:
     assert str(commands("find:*", asked={"find"})) == "proc.exec"
     assert str(commands("fd:*", asked={"find"})) == "proc.exec.unlisted"
@@ -80,11 +112,11 @@ def test_an_allowed_interpreter_is_an_allowed_shell(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("session", "expected"),
-    [("bypassPermissions", "allowed"), ("acceptEdits", "needs_approval"), ("manual", "blocked")],
+    [("bypassPermissions", "blocked"), ("acceptEdits", "needs_approval"), ("manual", "blocked")],
 )
 def test_a_mode_of_the_session_that_holds_below_is_not_changed_by_an_agent(
     tmp_path: Path, session: str, expected: str
 ) -> None:
     read = agent(tmp_path, "dontAsk", f'{{"defaultMode": "{session}"}}')
     assert decision(read, "proc.exec.unlisted") == expected
-    assert "LDO151" not in {each.code for each in findings.check(read)}
+    assert ("LDO151" in {each.code for each in findings.check(read)}) is (session == "bypassPermissions")

@@ -55,7 +55,17 @@ def server(words: str) -> Server:
             "uvx --from git+https://github.com/oraios/serena serena start-mcp-server",
             {*SERVES, *FILES, "proc.exec.unlisted"},
         ),
+        (
+            "uvx --from git+https://github.com/oraios/serena serena start-mcp-server --context ide-assistant",
+            {*SERVES, *FILES},
+        ),
+        (
+            "uvx --from git+https://github.com/oraios/serena serena start-mcp-server --context=desktop-app",
+            {*SERVES, *FILES, "proc.exec.unlisted"},
+        ),
         ("npx -y @upstash/context7-mcp@latest", SERVES),
+        ("https://learn.microsoft.com/api/mcp", SERVES),
+        ("https://learn.example.com/mcp", None),
         ("npx -y @modelcontextprotocol/server-sequential-thinking", SERVES),
         ("npx @playwright/mcp@latest", SERVES),
         ("filesystem /", None),

@@ -10,7 +10,7 @@ from llmdo.features.claude.client import hook_events
 from llmdo.features.claude.hooks import hooks_in, judge_hooks
 from llmdo.features.claude.rules import CALLING, RUNNING, WORKFLOW
 from llmdo.features.claude.session import BUILT_IN, EVERY_SERVER, SessionTools, any_with, server_name
-from llmdo.features.claude.settings import MODES, Mode
+from llmdo.features.claude.settings import BYPASSES, MODES, Mode
 from llmdo.features.claude.table import LINES
 from llmdo.foreign import reading
 from llmdo.foreign import servers as mcp
@@ -163,8 +163,8 @@ class AgentReader:
         if name not in MODES:
             self.files.unknown_key(at, name, MODES)
             return settings.mode
-        if name == "bypassPermissions" and not settings.no_bypass:
-            message = "mode `bypassPermissions` never asks for approval"
+        if name == BYPASSES and not settings.no_bypass:
+            message = f"mode `{BYPASSES}` never asks for approval"
             self.files.note("LDO554", at, message, "allow by name what asks too often")
         return settings.mode_of(Mode(name, at))
 

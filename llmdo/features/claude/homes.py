@@ -19,7 +19,7 @@ from llmdo.features.claude.client import (
 from llmdo.features.claude.hooks import hooks_in, judge_hooks
 from llmdo.features.claude.rules import approvals_in, flaw
 from llmdo.features.claude.session import SessionTools
-from llmdo.features.claude.settings import KEYS, MODES, settings_of
+from llmdo.features.claude.settings import BYPASSES, KEYS, MODES, settings_of
 from llmdo.foreign import servers as mcp
 from llmdo.foreign.events import note_unheeded
 from llmdo.syntax.document import Place
@@ -106,6 +106,11 @@ def with_plugin(files: Files, home: ClaudeHome, plugin: ClaudePlugin) -> ClaudeH
     )
 
 
+def _is_own(document: Document) -> bool:
+    """Whether settings are the project's, not a person's or an organisation's."""
+    return f"/{OWN}" in f"/{document.source.path}"
+
+
 def _enabled(documents: Iterable[Document]) -> dict[str, Place]:
     """The plugins that settings enable, each with its place."""
     states = {
@@ -132,7 +137,9 @@ class _HomeReader:
         plugins = [plugin for plugin in self.plugins if plugin.name in enabled or not plugin.root]
         for plugin in plugins:
             hooks += hooks_in(self.files, plugin.hooks, plugin.root)
-        settings = settings_of(documents).with_hooks(hooks)
+        own = [document for document in documents if _is_own(document)]
+        others = [document for document in documents if not _is_own(document)]
+        settings = settings_of(own, others).with_hooks(hooks)
         for document in documents:
             self._judge(document)
         for rule in settings.rules:
@@ -220,9 +227,12 @@ class _HomeReader:
         for key in table_in(document.data, "permissions").keys() - KEYS:
             self.files.unknown_key(Place(document, ("permissions", key), of_key=True), key, KEYS)
         place = Place(document, ("permissions", "defaultMode"))
-        is_own = f"/{OWN}" in f"/{document.source.path}"
-        if place.data == "auto" and is_own:
+        if place.data == "auto" and _is_own(document):
             self.files.note("LDO151", place, "Claude Code ignores mode `auto` in the settings of a project")
+        elif place.data == BYPASSES and _is_own(document):
+            message = f"Claude Code ignores mode `{BYPASSES}` in the settings of a project since 2.1.257"
+            hint = "a session then starts in mode `default`; leave the key out, or allow by name what asks too often"
+            self.files.note("LDO151", place, message, hint)
         elif place.data is not None and str(place.data) not in MODES:
             message = f"Claude Code does not know mode `{place.data}`, and may skip the whole file for it"
             self.files.note("LDO151", place, message, did_you_mean(str(place.data), MODES))
@@ -234,7 +244,7 @@ class _HomeReader:
     def _judge_questions(self, settings: ClaudeSettings) -> None:
         """Notes settings that switch questions off, or may do so."""
         mode = settings.mode
-        if mode.name == "bypassPermissions" and mode.at:
-            message = "mode `bypassPermissions` never asks for approval"
+        if mode.name == BYPASSES and mode.at:
+            message = f"mode `{BYPASSES}` never asks for approval"
             self.files.note("LDO554", mode.at, message, "allow by name what asks too often")
         judge_hooks(self.files, settings.hooks if settings.asks else ())

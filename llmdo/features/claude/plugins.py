@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from llmdo.foreign.files import Files
     from llmdo.graph.described import Server
+    from llmdo.syntax.document import Document
 
 MANIFEST = ".claude-plugin/plugin.json"
 MARKETPLACE = ".claude-plugin/marketplace.json"
@@ -94,6 +95,8 @@ def entries_of(files: Files, marketplace: Place, base: str) -> Iterator[tuple[st
     document = marketplace.document
     prefix = text(table(document.data, "metadata").get("pluginRoot"))
     elsewhere: list[str] = []
+    if _refuses(files, document):
+        return
     for number, entry in enumerate(items(document.data.get("plugins"))):
         place = Place(document, ("plugins", number))
         source = table(entry).get("source")
@@ -113,6 +116,22 @@ def entries_of(files: Files, marketplace: Place, base: str) -> Iterator[tuple[st
         at = Place(document, ("plugins",), of_key=True)
         message = f"plugins that come from elsewhere were not read: {names}{more}"
         files.note("LDO154", at, message)
+
+
+def _refuses(files: Files, document: Document) -> bool:
+    """Whether Claude Code refuses a marketplace: a `source` that is a text is the path of a folder. It is noted."""
+    sources = [
+        Place(document, ("plugins", number, "source"))
+        for number, entry in enumerate(items(document.data.get("plugins")))
+        if ":" in text(table(entry).get("source"))
+    ]
+    if not sources:
+        return False
+    number = f" and {len(sources) - 1:,} more are no paths" if len(sources) > 1 else " is no path"
+    message = f"`{text(sources[0].data)}`{number}, so Claude Code refuses this marketplace"
+    hint = 'write `"./FOLDER"`, or `{"source": "github", "repo": "OWNER/NAME"}`'
+    files.note("LDO151", sources[0], message, hint)
+    return True
 
 
 def _within(base: str, path: str) -> str | None:

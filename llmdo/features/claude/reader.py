@@ -192,6 +192,8 @@ def _lacking(text: reading.Text, *, is_own: bool, is_listed: bool) -> str | None
     if not is_own:  # a plugin's agent may be called after its file
         if is_listed:
             return None
+        if "metadata" in header and not header.keys() & (DISTINCTIVE - {"name"}):
+            return "the header of a note"  # as Claude Code writes it into its memory
         return None if header.keys() & DISTINCTIVE else "no `name`"
     if not header.get("name"):
         return "no `name`"

@@ -41,9 +41,10 @@ _BOXED = "its commands then stay in the sandbox, or a person is asked"
 SHELLS = frozenset({"Bash", "Monitor", "PowerShell"})
 MODES = frozenset({"acceptEdits", "auto", "bypassPermissions", "default", "dontAsk", "manual", "plan"})
 """The permission modes; `manual` is the interface's name of `default`."""
-_HOLDS_BELOW = frozenset({"acceptEdits", "auto", "bypassPermissions"})
+BYPASSES = "bypassPermissions"
+_HOLDS_BELOW = frozenset({"acceptEdits", "auto", BYPASSES})
 """The modes of a session that no agent below it changes, whatever its file says."""
-_UNASKED = frozenset({"auto", "bypassPermissions"})
+_UNASKED = frozenset({"auto", BYPASSES})
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,7 +162,7 @@ class ClaudeSettings:
 
     def mode_of(self, own: Mode | None) -> Mode:
         """The mode of an agent whose file says `own`."""
-        is_refused = own is not None and own.name == "bypassPermissions" and self.no_bypass
+        is_refused = own is not None and own.name == BYPASSES and self.no_bypass
         return self.mode.below(None if is_refused else own)
 
     def denies_call(self, agent: str | None = None) -> bool:
@@ -189,9 +190,11 @@ class ClaudeSettings:
             else:
                 # A command or a skill allows it while it runs, whatever the settings say.
                 is_in_settings = all(rule.at.route[:1] == (_LISTS,) for rule in verdict.alike)
+                alike = verdict.alike if is_in_settings else ()
                 yield replace(
                     grant,
-                    unasked_by=tuple(rule.text for rule in verdict.alike) if is_in_settings else (),
+                    unasked_by=tuple(dict.fromkeys(rule.text for rule in alike)),
+                    unasked_in=tuple(dict.fromkeys(rule.origin for rule in alike if rule.origin != origin)),
                     loss=loss,
                 )
 
@@ -256,7 +259,7 @@ class ClaudeSettings:
         by_mode = mode.decision(line)
         if mode.name == "plan" and line.tool in SHELLS and not self.asks_in_plan:
             by_mode = "allowed"
-        if decided and mode.name != "bypassPermissions" and not (mode.name == "plan" and writes(line)):
+        if decided and mode.name != BYPASSES and not (mode.name == "plan" and writes(line)):
             alike = tuple(
                 each for each in rules if each.decision == "allowed" and RULES.whole(each, line.tool)
             )
@@ -270,15 +273,24 @@ def is_broken(document: Document) -> bool:
     return bool(document.problems) or (mode is not None and str(mode) not in MODES)
 
 
-def settings_of(documents: Iterable[Document]) -> ClaudeSettings:
-    """The settings of these files together: rules add up, for all else the last file holds."""
-    documents = tuple(document for document in documents if not is_broken(document))
+def settings_of(
+    own: Iterable[Document], others: Iterable[Document] = (), *, obeys_bypass: bool = False
+) -> ClaudeSettings:
+    """The settings of these files together: rules add up, for all else the last file holds.
+
+    `own` are those of the project, `others` those of a person or a command, which hold over them. `obeys_bypass`: for
+    a client before 2.1.257, which takes mode `bypassPermissions` from a project.
+    """
+    own = tuple(document for document in own if not is_broken(document))
+    documents = (*own, *(document for document in others if not is_broken(document)))
     no_auto = _place(documents, "disableAutoMode", "permissions", wanted="disable")
     no_bypass = _place(documents, "disableBypassPermissionsMode", "permissions", wanted="disable")
     rules = tuple(rule for document in documents for rule in RULES.rules_in(document, "permissions"))
     return ClaudeSettings(
         rules=rules,
-        mode=_mode(documents, no_auto, is_bypass_refused=no_bypass is not None),
+        mode=_mode(
+            documents, no_auto, is_bypass_refused=no_bypass is not None, manual=() if obeys_bypass else own
+        ),
         no_bypass=no_bypass is not None,
         asks_in_plan=bool(no_auto)
         or any(doc.data.get("useAutoModeDuringPlan") is False for doc in documents[1:]),
@@ -302,12 +314,21 @@ def _no_hooks(documents: Sequence[Document]) -> Place | None:
     return last if last and last.data is True else None
 
 
-def _mode(documents: Sequence[Document], no_auto: Place | None, *, is_bypass_refused: bool) -> Mode:
+def _mode(
+    documents: Sequence[Document],
+    no_auto: Place | None,
+    *,
+    is_bypass_refused: bool,
+    manual: Sequence[Document],
+) -> Mode:
+    """The mode of a session; `manual` are the files whose `bypassPermissions` starts it in mode `default`."""
     unset = Mode("default", no_auto) if no_auto else Mode()
     at = _place(documents, "defaultMode", "permissions")
     name = at.data if at else None
+    if at and name == BYPASSES and any(at.document is document for document in manual):
+        return Mode("default", at)
     # A project cannot set `auto`: then it is as if no file said a mode.
-    if not isinstance(name, str) or name == "auto" or (name == "bypassPermissions" and is_bypass_refused):
+    if not isinstance(name, str) or name == "auto" or (name == BYPASSES and is_bypass_refused):
         return unset
     return Mode(name, at)
 

@@ -44,6 +44,8 @@ class AllowedCommands:
     at: Place
     beginnings: tuple[str, ...]
     """Their first words, where none of these has a blank in it."""
+    text: str
+    """The same in one line: the words, with the alternatives for each."""
 
 
 def allowed_commands(files: Files, source: Source) -> Iterator[AllowedCommands]:
@@ -69,7 +71,10 @@ def allowed_commands(files: Files, source: Source) -> Iterator[AllowedCommands]:
         raised.update(each for pattern in patterns for each in besides(pattern, is_prefix=True))
         is_any = UNLISTED in raised or not words
         beginnings = tuple(each for each in patterns if len(each.split()) == len(words) > 0)
-        yield AllowedCommands((UNLISTED,) if is_any else tuple(sorted(raised, key=str)), at, beginnings)
+        shown = excerpt(" ".join("|".join(each) for each in words) or "...")
+        yield AllowedCommands(
+            (UNLISTED,) if is_any else tuple(sorted(raised, key=str)), at, beginnings, shown
+        )
 
 
 def _calls(source: Source) -> list[ast.Call] | None:
@@ -166,11 +171,22 @@ class CodexTools:
                 at = sandbox.network_at or sandbox.at if line.endswith("network_access") else sandbox.at
                 if has:
                     yield self._grant(line, approvals.inside, inside, at)
-        yield self._grant("unsandboxed shell", approvals.outside, outside, off or approvals.at or sandbox.at)
+        at = off or approvals.at or sandbox.at
+        whole = self._grant("unsandboxed shell", approvals.outside, outside, at)
+        is_free = whole.decision == "allowed"
+        launching = [rule.text for rule in self.rules if UNLISTED in rule.capabilities] if is_free else []
+        yield replace(whole, unasked_by=tuple(dict.fromkeys(launching)))
         for rule in self.rules:
             origin = rule.at.document.source.path
             grant = self._grant("unsandboxed shell, by a rule", "allowed", origin, rule.at)
-            yield replace(grant, capabilities=rule.capabilities, is_open=UNLISTED in rule.capabilities)
+            alike = [each.text for each in self.rules if each.capabilities == rule.capabilities]
+            yield replace(
+                grant,
+                tool=whole.tool if is_free else f"unsandboxed {alike[0]}",
+                capabilities=rule.capabilities,
+                is_open=UNLISTED in rule.capabilities,
+                unasked_by=tuple(dict.fromkeys(alike)),
+            )
 
     def _edits(self, sandbox: Sandbox, approvals: CodexApprovals) -> Iterator[Grant]:
         origin = f"sandbox {sandbox.name}, approval_policy {approvals.name}"

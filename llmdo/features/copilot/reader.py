@@ -41,6 +41,7 @@ KEYS = frozenset(
     }
 )  # fmt: skip
 PROMPT_KEYS = frozenset({"agent", "argument-hint", "description", "mode", "model", "name", "tools"})
+_OF_PROMPTS = PROMPT_KEYS - {"description", "name"}
 TARGETS = ("github-copilot", "vscode")
 
 _FOR_TOOLS = frozenset(
@@ -148,12 +149,19 @@ class _CopilotReader:
 
     def elsewhere(self, paths: Sequence[str]) -> None:
         """Notes the files that look like Copilot's in places that it ignores."""
-        others = sorted(set(self.files.tree.find(TEXTS)[0]) - set(paths))
+        elsewhere = sorted(set(self.files.tree.find(TEXTS)[0]) - set(paths))
+        others = [path for path in elsewhere if not path.endswith(PROMPT) or self._is_prompt(path)]
         if others:
             more = f" and {len(others) - 1} more like it lie" if len(others) > 1 else " lies"
             message = f"`{others[0]}`{more} where Copilot looks for no agents, so they were not read"
             hint = "to read them, give their folder, or one of them"
             self.files.problems.append(finding("LDO154", Location(others[0]), message, hint=hint))
+
+    def _is_prompt(self, path: str) -> bool:
+        """Whether a file has a header with a key of a prompt: other programs have texts of this name, too."""
+        read = self.files.tree.read(path)
+        text = reading.text(read[0], PROMPT_KEYS) if read else None
+        return text is not None and not text.document.data.keys().isdisjoint(_OF_PROMPTS)
 
     def servers(
         self, declared: Iterable[tuple[str, str]] = DECLARED_SERVERS

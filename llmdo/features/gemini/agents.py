@@ -125,6 +125,7 @@ class AgentFile:
         at = self._place("name", of_key=True)
         model = header.get("model")
         listed = self._listed()
+        has_all = listed is None or any(tool == "*" for tool, _ in listed)
         return Agent(
             name=excerpt(text(header["name"]), MAX_NAME),
             at=at,
@@ -134,7 +135,7 @@ class AgentFile:
             description=text(header.get("description")) or None,
             model=model if isinstance(model, str) and model != "inherit" else None,
             grants=tuple(self._grants(at, listed)),
-            inherits=not self.is_remote and listed is None and self.home.rules.core is None,
+            inherits=not self.is_remote and has_all and self.home.rules.core is None,
             but=self.home.rules.without,
             is_entry=is_entry,
         )

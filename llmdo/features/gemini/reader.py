@@ -45,8 +45,8 @@ def read(tree: Tree) -> Team:
     agents: list[Agent] = []
     if not (tree.only and manifests):
         agents += _project(files, settings, [path for path in paths if path.endswith(".md")])
-    for path in manifests:
-        agents += _extension(files, path)
+    for document in _loaded(files, manifests):
+        agents += _extension(files, document)
     return Team(
         format="gemini",
         agents=tuple(agents),
@@ -90,13 +90,45 @@ def _project(files: Files, settings: str, paths: Iterable[str]) -> Iterator[Agen
         _note_policies(files)
 
 
-def _extension(files: Files, path: str) -> Iterator[Agent]:
+def _loaded(files: Files, paths: Iterable[str]) -> Iterator[Document]:
+    """The manifests of extensions, of each name the uppermost: a session has one of a name.
+
+    A copy further down is noted where something else is in it.
+    """
+    uppermost: dict[str, Document] = {}
+    for path in sorted(paths, key=lambda path: (path.count("/"), path)):
+        if (document := files.json(path)) is None:
+            continue
+        first = uppermost.setdefault(name := _extension_name(document), document)
+        if first is document:
+            yield document
+        elif _contents(files, document) != _contents(files, first):
+            message = f"`{path}` is another copy of the extension `{excerpt(name)}`, and was not read"
+            hint = f"a session has one extension of a name, here that of `{first.source.path}`"
+            files.note("LDO154", Place(document, ()), message, hint)
+
+
+def _extension_name(document: Document) -> str:
+    folder = PurePosixPath(document.source.path).parent.name
+    return text(document.data.get("name")) or folder or "an extension"
+
+
+def _agent_paths(files: Files, folder: str) -> tuple[str, ...]:
+    return () if files.tree.only else files.find([f"{folder}agents/*.md"])
+
+
+def _contents(files: Files, manifest: Document) -> dict[str, object]:
+    """All that is read of an extension, by the path in its folder."""
+    folder = manifest.source.path.removesuffix(MANIFEST)
+    sources = [files.source(path) for path in (f"{folder}{HOOKS}", *_agent_paths(files, folder))]
+    texts = {each.path.removeprefix(folder): each.text for each in sources if each}
+    return {**texts, MANIFEST: {**manifest.data, "version": None}}
+
+
+def _extension(files: Files, document: Document) -> Iterator[Agent]:
     """A session with an extension, and the agents that come with it."""
-    document = files.json(path)
-    if document is None:
-        return
-    folder = path.removesuffix(MANIFEST)
-    name = text(document.data.get("name")) or PurePosixPath(folder).name or "an extension"
+    folder = document.source.path.removesuffix(MANIFEST)
+    name = _extension_name(document)
     files.misspelt_keys(document, _EXTENSION_KEYS)
     judge_servers(files, document)
     # Nobody but a person can trust a server that comes with an extension.
@@ -106,8 +138,7 @@ def _extension(files: Files, path: str) -> Iterator[Agent]:
     judge(files, {server: (each.server, each.at) for server, each in servers.items()})
     excluded = whole(listed(files.texts(document, "excludeTools"), "blocked"))
     home = Home(GeminiRules(rules=excluded), servers)
-    paths = files.find([f"{folder}agents/*.md"]) if not files.tree.only else ()
-    agents = list(_agents(files, home, paths, is_entry=False))
+    agents = list(_agents(files, home, _agent_paths(files, folder), is_entry=False))
     hooks = files.json(f"{folder}{HOOKS}") if not files.tree.only else None
     events = hook_events(files, [Place(hooks, ("hooks",))], folder.rstrip("/")) if hooks else ()
     yield _session(excerpt(f"{SESSION} with {name}", MAX_NAME), document, home, agents, events)

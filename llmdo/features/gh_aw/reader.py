@@ -18,6 +18,7 @@ from llmdo.foreign.files import Files
 from llmdo.foreign.team import Agent, Team
 from llmdo.syntax.discovery import leaves
 from llmdo.syntax.document import Place
+from llmdo.syntax.globs import escape
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterator
@@ -35,6 +36,8 @@ KEYS = frozenset(
         "strict", "timeout-minutes", "timeout_minutes", "tools", "tracker-id",
     }
 )  # fmt: skip
+CACHE = ".github/aw/imports"
+"""The folder of copies of what workflows import from elsewhere: `OWNER/REPOSITORY/COMMIT/PATH`, with `_` for `/`."""
 MOVED = "redirect"
 """The key of a file that only says where its workflow has moved to."""
 
@@ -104,10 +107,13 @@ class _WorkflowReader:
         """Whether a file is started by itself: one without `on` is a part of others."""
         if "on" in document.data:
             return True
+        self._note_moved(document)
+        return False
+
+    def _note_moved(self, document: Document) -> None:
         if MOVED in document.data:
             message = f"this workflow has moved to `{excerpt(str(document.data[MOVED]))}`"
             self.files.problems.append(finding("LDO154", document.key(MOVED), message))
-        return False
 
     def _imported(self, main: Document) -> Iterator[Document]:
         """The headers that a workflow takes its tools from besides; each once, and those that they import as well."""
@@ -121,10 +127,13 @@ class _WorkflowReader:
                 if path in seen:
                     continue
                 seen.add(path)
+                if "@" in path:
+                    path = self._cached(path, main) or path
                 if not leaves(path) and self.files.source(path):
                     self.parts.add(path)
                     text = self.files.header(path, KEYS)
                     if text is not None:  # else it is a part of the prompt, and adds no tools
+                        self._note_moved(text.document)
                         self.files.problems.extend(text.document.problems)
                         waiting.append(text.document)
                         yield text.document
@@ -133,6 +142,17 @@ class _WorkflowReader:
                     where = "is fetched from GitHub" if "@" in path else "is not among these files"
                     message = f"`{excerpt(str(name))}` {where}, so nothing is known of what it adds"
                     self.files.problems.append(finding("LDO250", at, message))
+
+    def _cached(self, name: str, main: Document) -> str | None:
+        """The copy that gh-aw keeps of `OWNER/REPOSITORY/PATH@REF`, by its commit; of several, that of the lock."""
+        owner, repository, path = (*name.partition("@")[0].split("/", 2), "", "")[:3]
+        file = path.replace("/", "_")
+        pattern = f"{CACHE}/{escape(owner)}/{escape(repository)}/*/{escape(file)}"
+        copies = self.files.find([pattern]) if file else ()
+        if len(copies) > 1:
+            locked = self.files.tree.read(main.source.path.removesuffix(".md") + ".lock.yml")
+            copies = tuple(copy for copy in copies if locked and copy in locked[0].text)
+        return copies[0] if len(copies) == 1 else None
 
     def _judge(self, document: Document) -> None:
         judge_tools(self.files, document)

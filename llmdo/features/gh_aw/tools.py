@@ -248,7 +248,10 @@ def _confined(grant: Grant, documents: Sequence[Document]) -> Grant:
 def _fetching(grant: Grant, documents: Sequence[Document]) -> Grant:
     """The fetching of pages; Copilot's own is behind the firewall, that of other engines is not."""
     engines = (document.data.get("engine") for document in documents)
-    named = next((table(engine).get("id", engine) for engine in engines if engine), COPILOT)
+    named = next(
+        (table(each).get("id", COPILOT) if isinstance(each, dict) else each for each in engines if each),
+        COPILOT,
+    )
     if named != COPILOT or not is_sandboxed(documents[0]):
         return grant
     left = {each for each in grant.capabilities if each.name != CONNECTS}

@@ -7,21 +7,24 @@ import re
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
-from llmdo.base.diagnostic import finding
+from llmdo.base.diagnostic import excerpt, finding, place
 from llmdo.base.parts import table, text
 from llmdo.base.values import replace
 from llmdo.features.claude.rules import ASKED_PROGRAMS, RULES
-from llmdo.features.claude.settings import Mode, settings_of
+from llmdo.features.claude.settings import BYPASSES, Mode, settings_of
 from llmdo.features.claude.table import TABLE
 from llmdo.features.github_actions.checkout import document_of
 from llmdo.features.github_actions.claude_options import (
-    BYPASSES,
+    ASKS_ABOUT_FIND,
     CHECKS_RUNS_SINCE,
+    IGNORES_BYPASS,
     OF_V0,
     SCRUBS_SINCE,
     TOOL,
     claude_options,
+    has_client,
     is_before_v1,
+    is_commit,
     is_since,
     is_v1,
     tears,
@@ -49,13 +52,14 @@ from llmdo.syntax.discovery import leaves
 from llmdo.syntax.document import Document, Place
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Collection, Iterator, Mapping
 
     from llmdo.base.diagnostic import Diagnostic
     from llmdo.features.claude.settings import ClaudeSettings
     from llmdo.features.github_actions.checkout import Checkout
     from llmdo.features.github_actions.claude_options import ClaudeOptions
     from llmdo.features.github_actions.walking import Site
+    from llmdo.foreign.permissions import PermissionRule
     from llmdo.foreign.team import Grant
     from llmdo.foreign.tree import Tree
     from llmdo.graph.start import Starter
@@ -95,14 +99,17 @@ def claude_grants(site: Site, tree: Checkout) -> Iterator[Grant]:
             for grant in _bash(site, token, settings, mode, options):
                 yield replace(grant, refusal=refusal) if grant.toolset.startswith(tool) else grant
         else:
+            rules = [each for each in RULES.about(settings.rules, tool) if each.decision == "allowed"]
+            is_twice = len([each for each in rules if RULES.whole(each, tool)]) > 1
+            narrower = f"write {refusal}" if is_twice else None  # no line alone takes it away
             for grant in settings.grants(_LINES[tool], at, mode):
-                yield from _unattended(replace(grant, refusal=refusal), options)
+                yield from _unattended(replace(grant, refusal=refusal, narrower=narrower), options)
     yield from _of_servers(tree, token, settings, mode, options)
     yield from _of_skill(site, tree, token)
 
 
-def claude_problems(site: Site) -> Iterator[Diagnostic]:
-    """Inputs that the release of the action does not have, and flags with which nothing is refused."""
+def claude_problems(site: Site, tree: Checkout) -> Iterator[Diagnostic]:
+    """Inputs that the release of the action does not have, and modes in which nothing is refused."""
     if site.run.program in ("claude-code-action", "claude-code-base-action") and is_v1(site):
         for key, instead in OF_V0.items():
             if key in table(site.step.get("with")):
@@ -126,9 +133,20 @@ def claude_problems(site: Site) -> Iterator[Diagnostic]:
         message = (
             f"the release of {site.run.program} is not known here, so `{key}` counts as one of its inputs"
         )
-        hint = "name the release in a comment behind the commit, such as `# v1.0.30`; v1 has no such input"
+        hint = (
+            "name the release in a comment behind the commit, such as `# v1.0.30`; v1 has no such input"
+            if is_commit(site)
+            else "pin a release, such as `v1`, which has no such input"
+        )
         yield finding("LDO154", site.place("with", key, of_key=True).location, message, hint=hint)
-    mode = claude_options(site).mode
+    options = claude_options(site)
+    mode = options.mode
+    if mode is None and options.rest == "blocked" and not has_client(site, IGNORES_BYPASS):
+        obeyed = _settings(site, tree, options).mode
+        if obeyed.name == BYPASSES and obeyed.at:
+            message = f"the release of Claude Code in `{site.document.source.path}` obeys mode `{BYPASSES}`"
+            hint = "install 2.1.257 or later there, or allow by name what it needs"
+            yield finding("LDO554", obeyed.at.location, message, hint=hint)
     if mode and mode[0] == BYPASSES:
         message = "Claude Code is told to skip permissions here, so no tool is refused"
         hint = "allow by name what it needs: `--allowedTools`"
@@ -159,7 +177,8 @@ def is_unchecked_after_a_run(site: Site) -> bool:
 def _settings(site: Site, tree: Checkout, options: ClaudeOptions) -> ClaudeSettings:
     """The permissions of the project, and those that the step adds."""
     paths = _SETTINGS if options.reads_project else ()
-    documents = [document for path in paths if (document := tree.json(path))]
+    own = [document for path in paths if (document := tree.json(path))]
+    others: list[Document] = []
     if any(path in tree.written and tree.json(path) is None for path in paths):
         options.unknown = site.at
     for value, at in options.settings:
@@ -167,8 +186,8 @@ def _settings(site: Site, tree: Checkout, options: ClaudeOptions) -> ClaudeSetti
         if document is None:
             options.unknown = at
         else:
-            documents.append(document)
-    read = settings_of(documents)
+            others.append(document)
+    read = settings_of(own, others, obeys_bypass=not has_client(site, IGNORES_BYPASS))
     lists: tuple[tuple[Decision, list[tuple[str, Place]]], ...] = (
         ("allowed", options.allowed), ("blocked", options.denied),
     )  # fmt: skip
@@ -232,9 +251,26 @@ def _bash(
         if rule.decision == "allowed" and rule.tool == "Bash" and not RULES.whole(rule, "Bash"):
             command = f"{_REST.sub('', rule.pattern or '')} "
             if not any(fnmatchcase(command, _REST.sub(" *", other.pattern or "")) for other in denied):
-                yield from by_command(site, token, rule.pattern or "", "Bash", rule.at, asked=ASKED_PROGRAMS)
+                alike = [each for each in rules if _is_alike(each, rule)]
+                out = f"take `{excerpt(rule.text)}` out at {' and at '.join(place(each.at.location) for each in alike)}"
+                if alike[0] is not rule:
+                    continue
+                for grant in by_command(site, token, rule.pattern or "", "Bash", rule.at, asked=_asked(site)):
+                    is_twice = len(alike) > 1 and grant.at == rule.at
+                    yield replace(grant, narrower=out) if is_twice else grant
     if options.rest == "needs_approval" and first.decision == "needs_approval":
         yield from by_shell(site, token, "Bash", at, "needs_approval")
+
+
+def _is_alike(rule: PermissionRule, other: PermissionRule) -> bool:
+    """Whether two rules allow the same commands."""
+    same = _REST.sub("", rule.pattern or "") == _REST.sub("", other.pattern or "")
+    return same and (rule.tool, rule.decision) == (other.tool, other.decision)
+
+
+def _asked(site: Site) -> Collection[str]:
+    """The programs of which no rule allows a call that runs another one."""
+    return ASKED_PROGRAMS if has_client(site, ASKS_ABOUT_FIND) else ()
 
 
 def _of_servers(
@@ -315,7 +351,7 @@ def _of_skill(site: Site, tree: Tree, token: TokenPermissions | None) -> Iterato
 def _of_allowed(site: Site, token: TokenPermissions | None, rule: str, at: Place) -> Iterator[Grant]:
     tool, _, pattern = rule.partition("(")
     if tool == "Bash":
-        yield from by_command(site, token, pattern.rstrip(")") or "*", "Bash", at, asked=ASKED_PROGRAMS)
+        yield from by_command(site, token, pattern.rstrip(")") or "*", "Bash", at, asked=_asked(site))
     elif tool.startswith("mcp__"):
         name, _, of_server = tool.removeprefix("mcp__").partition("__")
         if name.startswith("github"):

@@ -6,8 +6,9 @@ import re
 import shlex
 from typing import TYPE_CHECKING
 
-from llmdo.base.parts import table
+from llmdo.base.parts import table, text
 from llmdo.base.values import dataclass, field
+from llmdo.features.claude.settings import BYPASSES
 from llmdo.foreign.scripts import EXPRESSION
 
 if TYPE_CHECKING:
@@ -25,12 +26,25 @@ KEEPS_WHOLE_SINCE = (1, 0, 149)
 """The release of the action from which on it keeps rules whole that are in no quotes."""
 SCRUBS_SINCE = (1, 0, 77)
 """The release of the action from which on it keeps keys from commands where people without write access start it."""
+
+
+@dataclass(frozen=True, slots=True)
+class ClientRelease:
+    """A release of Claude Code, and the first of the action that installs it or a later one."""
+
+    client: tuple[int, int, int]
+    action: tuple[int, int, int]
+
+
+ASKS_ABOUT_FIND = ClientRelease((2, 1, 113), (1, 0, 100))
+"""From here on a rule about `find` covers no call that runs another program."""
+IGNORES_BYPASS = ClientRelease((2, 1, 257), (1, 0, 213))
+"""From here on a project cannot set mode `bypassPermissions`."""
 OF_V0 = {
     "allowed_tools": "--allowedTools", "direct_prompt": "prompt", "disallowed_tools": "--disallowedTools",
     "mcp_config": "--mcp-config", "mode": None, "override_prompt": "prompt",
 }  # fmt: skip
 """Inputs that were removed from the action, with their successors."""
-BYPASSES = "bypassPermissions"
 
 TOOL = re.compile(r"[^,()\s\"']+(?:\([^()]*(?:\([^()]*\)[^()]*)*\))?")
 _INSERTED = re.compile(r"\$\{\{[^\n]*?\}\}")
@@ -41,6 +55,10 @@ _QUOTES = str.maketrans("", "", "\"'")
 _GLOB = re.compile(r"[*?\[]")
 _RELEASE = re.compile(r"v?(\d+)\.(\d+)\.(\d+)")
 _HASH = re.compile(r"[0-9a-f]{40}")
+_INSTALLS = re.compile(
+    r"(?:@anthropic-ai/claude-code@|claude\.ai/install\.sh[^\n]*?\bbash -s (?:-- )?)v?(\d+)\.(\d+)\.(\d+)"
+)
+"""A command that installs or runs a release of Claude Code."""
 _V0_AGENT = ("Edit", "MultiEdit", "Write", "Glob", "Grep", "LS", "Read")
 _V0_TAG = (
     *_V0_AGENT, "Bash(git add:*)", "Bash(git commit:*)",
@@ -249,10 +267,15 @@ def unknown_inputs(site: Site) -> list[str]:
     return [] if is_known else sorted(table(site.step.get("with")).keys() & (OF_V0.keys() - {"mode"}))
 
 
+def is_commit(site: Site) -> bool:
+    """Whether the action is pinned to a commit."""
+    return bool(_HASH.fullmatch(site.run.version))
+
+
 def _version(site: Site) -> str:
     """The release of the action; for a commit, the one that a comment at its end names, else the commit."""
     version = site.run.version
-    if not _HASH.fullmatch(version):
+    if not is_commit(site):
         return version
     named = re.search(rf"{version}['\"]?[ \t]*#[^\n]*?\b(v\d+(?:\.\d+)*|beta)", site.document.source.text)
     return named[1] if named else version
@@ -262,3 +285,12 @@ def is_since(site: Site, first: tuple[int, int, int]) -> bool:
     """Whether the release of the action is `first` or a later one, as an unknown one is taken to be."""
     release = _RELEASE.match(_version(site))
     return not is_before_v1(site) and (release is None or tuple(map(int, release.groups())) >= first)
+
+
+def has_client(site: Site, release: ClientRelease) -> bool:
+    """Whether Claude Code at a step is this release or a later one, as an unknown one is taken to be."""
+    if not site.run.words:
+        return is_since(site, release.action)
+    scripts = "\n".join(text(step.get("run")) for step in (*site.before, site.step))
+    installed = [match.groups() for match in _INSTALLS.finditer(scripts)]
+    return not installed or tuple(map(int, installed[-1])) >= release.client

@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from llmdo.base.diagnostic import excerpt, finding
-from llmdo.base.parts import table, text
+from llmdo.base.parts import items, table, text
 from llmdo.base.source import Location
 from llmdo.base.values import replace
 from llmdo.features.github_actions import FILES
@@ -40,7 +40,7 @@ from llmdo.foreign.team import MAX_NAME, Agent, Team, capability_of
 from llmdo.foreign.tree import few
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
 
     from llmdo.base.diagnostic import Diagnostic
     from llmdo.base.source import Source
@@ -79,6 +79,7 @@ _STRANGERS = re.compile(
 )
 """An expression that puts a stranger's text into a script."""
 _OUTPUT = re.compile(r"\bsteps\.([\w-]+)\.outputs\b")
+_OUTPUT_OF_A_JOB = re.compile(r"\bneeds\.([\w-]+)\.outputs\.([\w-]+)")
 _LOOKS_UP = re.compile(
     r"\bgh (?:issue|pr) (?:list|view)\b|\bgh search\b|\bgh api\b[^\n]*(?:comments|discussions|issues|pulls)"
     r"|\.rest\.(?:issues\.(?!\w*Label)|pulls\.(?:get|list|listReview\w+)\b|search\.)|\bgithub\.graphql\b"
@@ -263,12 +264,25 @@ def _of_steps_before(site: Site) -> Iterator[Grant]:
             narrower = f"have `{name}` look up what members wrote alone"
             capabilities = LINES["steps.STEP"].capabilities
             yield granted(name, name, capabilities, site.at, narrower=narrower, loss=_NO_EFFECT)
+    for job, output in dict.fromkeys(_OUTPUT_OF_A_JOB.findall(texts_of_step(words))):
+        if job in site.jobs_before and _is_looked_up(table(site.jobs_before[job]), output):
+            name = excerpt(f"needs.{job}.outputs.{output}", MAX_NAME)
+            narrower = f"have `{name}` look up what members wrote alone"
+            capabilities = LINES["needs.JOB"].capabilities
+            yield granted(name, name, capabilities, site.at, narrower=narrower, loss=_NO_EFFECT)
 
 
-def _problems(site: Site, tree: Tree) -> Iterator[Diagnostic]:
+def _is_looked_up(job: Mapping[str, object], output: str) -> bool:
+    """Whether a step of a job that fills one of its outputs asks GitHub for what others wrote."""
+    ids = set(_OUTPUT.findall(text(table(job.get("outputs")).get(output))))
+    steps = [step for step in items(job.get("steps")) if isinstance(step, dict)]
+    return any(text(step.get("id")) in ids and _LOOKS_UP.search(texts_of_step(step)) for step in steps)
+
+
+def _problems(site: Site, tree: Checkout) -> Iterator[Diagnostic]:
     program = site.run.program
     if program in ("claude", "claude-code-action", "claude-code-base-action"):
-        yield from claude_problems(site)
+        yield from claude_problems(site, tree)
     if program in ("codex", "codex-action") and (at := codex_is_free(site, tree)):
         message = "the sandbox of Codex is switched off here, so no command is refused"
         yield finding("LDO554", at.location, message, hint="`workspace-write` lets it change the checkout")

@@ -35,6 +35,7 @@ TABLE = (
     Line("on.workflow_call", ("data.untrusted",), "allowed", "declared", _EVENTS),
     Line("run: ${{ TEXT OF A STRANGER }}", ("data.untrusted", *RUNS), "allowed", "open", _INJECTION),
     Line("checkout of a pull request", ("data.untrusted",), "allowed", "declared", _CLAUDE_ACTION),
+    Line("needs.JOB", ("data.untrusted",), "allowed", "declared", _INJECTION),
     Line("steps.STEP", ("data.untrusted",), "allowed", "declared", _INJECTION),
     Line("permissions.SCOPE: write", ("net.connect", "x.github.SCOPE-write"), "allowed", "declared", _TOKEN),
     Line("permissions.SCOPE: read", READS_GITHUB, "allowed", "declared", _TOKEN),

@@ -50,6 +50,9 @@ _OF_GH: dict[str, tuple[str, ...]] = {
     "issue": ("issues",), "label": ("issues",), "pr": ("pull-requests", "contents"), "release": ("contents",),
     "run": ("actions",), "workflow": ("actions",), "repo": ("contents",), "cache": ("actions",),
 }  # fmt: skip
+_OF_ITS_PEOPLE = frozenset({"auth", "cache", "label", "release", "workflow"})
+"""Nouns of which only those who may write to a repository make the texts."""
+_READS_ITS_OWN = ("x.github.read",)
 _OF_GH_READS = frozenset({"checks", "checkout", "diff", "download", "list", "ls", "status", "view", "watch"})
 _OF_GH_WRITES = frozenset(
     {
@@ -202,15 +205,16 @@ def _of_command(words: list[str], token: TokenPermissions | None) -> tuple[str, 
 def _of_gh(words: list[str], token: TokenPermissions | None) -> tuple[str, ...]:
     """The capabilities of a command of GitHub's own program: it reads, or changes the object of its noun."""
     noun, verb = (*words, "", "")[:2]
+    reads = _READS_ITS_OWN if noun in _OF_ITS_PEOPLE else READS_GITHUB
     if noun in ("search", "auth", "status") or (noun in _OF_GH and verb in _OF_GH_READS):
-        return READS_GITHUB
+        return reads
     if noun not in _OF_GH:
         return (*READS_GITHUB, *writes(token, *WRITABLE))
     scopes = _OF_GH[noun]
     if noun == "pr" and verb in _OF_GH_WITHOUT_CONTENTS:
         scopes = ("pull-requests", "issues")
-    without = ("proc.exec",) if verb in _OF_GH_WRITES else READS_GITHUB
-    return (*(() if verb else READS_GITHUB), *(writes(token, *scopes) or without))
+    without = ("proc.exec",) if verb in _OF_GH_WRITES else reads
+    return (*(() if verb else reads), *(writes(token, *scopes) or without))
 
 
 _READERS = re.compile(r"(?:get|list|search|download)_|\w+_read$")

@@ -107,6 +107,12 @@ class Site:
             **{f"env {name}": each.value for name, each in self.variables.items() if _SWITCH.match(name)},
         }
 
+    @property
+    def jobs_before(self) -> Mapping[str, object]:
+        """The jobs of its workflow that have to end before its own starts, by name."""
+        jobs, job = table(self.document.data.get("jobs")), self.route[1:2]
+        return {each: jobs.get(each) for name in job for each in jobs_before(jobs, str(name))}
+
     def place(self, *route: str | int, of_key: bool = False) -> Place:
         """A place in the step."""
         return Place(self.document, (*self.route, *route), of_key)

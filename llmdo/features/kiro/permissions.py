@@ -159,7 +159,12 @@ def permissions_of(files: Files, document: Document, shared: Document | None) ->
     for rule in rules:
         if rule.decision == "allowed" and RULES.whole(rule, SHELL) and _names(rule, SHELL):
             message = "this allows every command without a question"
-            files.note("LDO554", rule.at, message, "allow the commands that ask too often by name")
+            files.note(
+                "LDO554",
+                rule.at,
+                message,
+                "allow the commands that ask too often by name, in `toolsSettings.shell.allowedCommands`",
+            )
     settings = [(name, table(document.data, "toolsSettings", name)) for name in (SHELL, *NAMES[SHELL])]
     reads = next((name for name, each in settings if each.get("autoAllowReadonly") is True), None)
     return KiroPermissions(

@@ -10,6 +10,7 @@ from llmdo.base.parts import table, text
 from llmdo.base.values import dataclass, replace
 from llmdo.features.opencode import AGENTS, PLUGINS, SETTINGS, TOOLS
 from llmdo.features.opencode.code import OpencodeCode, code_of
+from llmdo.features.opencode.headers import refusal
 from llmdo.features.opencode.permissions import (
     RULES,
     TASK,
@@ -23,10 +24,11 @@ from llmdo.foreign import reading, servers
 from llmdo.foreign.files import Files, folder_place, renaming
 from llmdo.foreign.permissions import PermissionRule, listed_commands
 from llmdo.foreign.team import MAX_NAME, Agent, AgentCall, Team
+from llmdo.graph.clients import UNLIMITED
 from llmdo.syntax.document import Place
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from llmdo.foreign.tree import Tree
     from llmdo.graph.described import Server
@@ -76,20 +78,29 @@ def read(tree: Tree) -> Team:
     # A module that is given alone is no agent.
     modules = (*PLUGINS, *TOOLS)
     paths = () if tree.only and files.named(modules) else files.find(AGENTS)
-    contents = {path: content for path in paths if (content := files.text_or_prompt(path, KEYS))}
+    contents = {path: content for path in paths if (content := _content(files, path))}
     names = [agent_name(path, content.document) for path, content in contents.items()]
     for number, (path, content) in enumerate(contents.items(), 1):
         # Of several files with one name it is not known which one opencode takes: the others keep theirs.
         name = agent_name(path) if names[number - 1] in names[number:] else names[number - 1]
         _declare(declared, name, Place(content.document, ()), content.prompt)
     project = _OpencodeProject(files, documents, declared, code_of(files, documents))
+    loaded = tuple(project.with_events()) if documents or declared or project.code.at else ()
     return Team(
         format="opencode",
-        agents=tuple(project.with_events()) if documents or declared or project.code.at else (),
+        agents=loaded,
         files=files.paths,
         problems=tuple(files.problems),
-        max_depth=2 * project.depth,  # each call may be over the worker that stands for every agent
+        max_depth=max((agent.max_depth or 0 for agent in loaded), default=1),
     )
+
+
+def _content(files: Files, path: str) -> reading.Text | None:
+    source = files.source(path)
+    if source and (refused := refusal(source)):
+        files.problems.append(refused)
+        return None
+    return files.text_or_prompt(path, KEYS)
 
 
 def agent_name(path: str, document: Document | None = None) -> str:
@@ -143,7 +154,8 @@ class _OpencodeProject:
     def depth(self) -> int:
         """How deep agents call each other."""
         depths = [document.data.get("subagent_depth") for document in self.documents]
-        return next((depth for depth in reversed(depths) if isinstance(depth, int)), 1)
+        depth = next((depth for depth in reversed(depths) if isinstance(depth, int)), 1)
+        return min(max(depth, 0), UNLIMITED)
 
     def _model(self, header: Mapping[str, object], *, is_called: bool) -> str:
         """The model of an agent; empty if no file names it: one that is called may have that of its caller."""
@@ -236,10 +248,8 @@ class _OpencodeProject:
         grants = [*grants_by(rules, at, known, toolset, model_of)]
         grants += self.code.grants(rules)
         self.code.judge(own)
-        # Below another agent nobody may call a third one but who has a rule about it, and only where they nest.
-        is_leaf = mode == "subagent" and (
-            self.depth < 2 or all(rule.tool != TASK for rule in (*own, *common))
-        )
+        is_leaf = mode == "subagent" and not self._nests((*own, *common))
+        everyone = None if is_leaf or RULES.about(rules, TASK) else at
         return Agent(
             name=excerpt(name, MAX_NAME),
             at=at,
@@ -250,11 +260,17 @@ class _OpencodeProject:
             model=model if isinstance(model, str) else None,
             grants=tuple(grants),
             calls=() if is_leaf else tuple(self._calls(name, rules, at, names)),
-            everyone=None if is_leaf or RULES.about(rules, TASK) else at,
+            everyone=everyone,
             inherits=is_declared and not rules,
             permissions=listed_commands(rules, "bash"),
             is_entry=is_declared or mode == "primary",
+            # A call may be over the worker that stands for every agent, but those that nest have a rule about it.
+            max_depth=self.depth + (everyone is not None) - (mode == "subagent" and self.depth > 0),
         )
+
+    def _nests(self, rules: Iterable[PermissionRule]) -> bool:
+        """Whether an agent with these rules calls others below another one: by a rule about that, where they nest."""
+        return self.depth > 1 and any(rule.tool == TASK for rule in rules)
 
     def _calls(
         self, name: str, rules: Sequence[PermissionRule], at: Place, names: Sequence[str]

@@ -122,8 +122,7 @@ class _SkillReader:
             elif grant.capabilities == (UNLISTED,):
                 rule = excerpt(f"{tool}({pattern})" if pattern else tool)
                 message = f"`{rule}` lets every command run without a question while the skill is loaded"
-                hint = "allow the commands that it needs: `Bash(git diff *)`"
-                self.files.note("LDO554", at, message, hint)
+                self.files.note("LDO554", at, message, _narrower(tool, pattern, self.text.prompt))
             yield replace(grant, rule_at=at)
 
     def _scripts(self, allowed: Sequence[ToolItem]) -> Iterator[Grant]:
@@ -175,3 +174,11 @@ def _runs(item: ToolItem, script: str) -> bool:
     if _line(tool) is not _LINES["Bash"]:
         return False
     return pattern is None or pattern.strip() in ("", "*", ":*") or PurePosixPath(script).name in pattern
+
+
+def _narrower(tool: str, pattern: str | None, prompt: str) -> str:
+    """The hint to allow less: with an example of the same program, if the skill's own text has one."""
+    hint = "allow the commands that it needs by their first words"
+    program = re.split(r"[ :*]", pattern or "")[0]
+    verb = program and re.search(rf"(?:^|`|\$ ){re.escape(program)} ([a-z][\w:-]*)", prompt, re.MULTILINE)
+    return f"{hint}, such as `{tool}({program} {verb[1]} *)`" if verb else hint

@@ -54,8 +54,8 @@ def decisions(read: foreign.Foreign, entry: str = "helper") -> dict[str, str]:
         ({"defaultMode": "plan", "allow": ["Edit", "Write"]}, "fs.write", "needs_approval"),
         ({"defaultMode": "plan"}, "proc.exec.unlisted", "allowed"),  # a classifier decides
         ({"defaultMode": "plan", "disableAutoMode": "disable"}, "proc.exec.unlisted", "needs_approval"),
-        ({"defaultMode": "bypassPermissions", "ask": ["Bash"]}, "proc.exec.unlisted", "needs_approval"),
-        ({"defaultMode": "bypassPermissions", "deny": ["Bash", "Monitor"]}, "proc.exec.unlisted", "blocked"),
+        ({"defaultMode": "bypassPermissions"}, "proc.exec.unlisted", "needs_approval"),
+        ({"defaultMode": "bypassPermissions"}, "fs.write", "needs_approval"),
         ({"ask": ["Bash"]}, "proc.exec.unlisted", "needs_approval"),
         ({"ask": ["Bash"], "allow": ["Bash(python3:*)"]}, "proc.exec.unlisted", "needs_approval"),
         ({"ask": ["mcp__*"]}, "mcp.call", "needs_approval"),
@@ -115,9 +115,7 @@ def test_commands_in_a_sandbox_reach_the_hosts_that_settings_allow(
     assert {name for name in decisions(read) if name.startswith("net.")} == hosts
 
 
-@pytest.mark.parametrize(
-    "permissions", [{}, {**ASKS, "allow": ["Bash"]}, {"defaultMode": "bypassPermissions"}]
-)
+@pytest.mark.parametrize("permissions", [{}, {**ASKS, "allow": ["Bash"]}])
 def test_commands_may_leave_a_sandbox_where_a_rule_or_the_mode_allows_them(
     tmp_path: Path, permissions: dict[str, object]
 ) -> None:
@@ -132,7 +130,6 @@ def test_commands_may_leave_a_sandbox_where_a_rule_or_the_mode_allows_them(
         (ASKS, "dontAsk", "blocked"),
         (ASKS, "bypassPermissions", "allowed"),
         ({**ASKS, "disableBypassPermissionsMode": "disable"}, "bypassPermissions", "needs_approval"),
-        ({"defaultMode": "bypassPermissions"}, "plan", "allowed"),
         ({"defaultMode": "acceptEdits"}, "dontAsk", "needs_approval"),
     ],
 )
@@ -141,6 +138,35 @@ def test_the_mode_of_an_agent_holds_where_that_of_the_session_lets_it(
 ) -> None:
     read = project(tmp_path, session, f"tools: Bash\npermissionMode: {own}\n")
     assert decisions(read)["proc.exec.unlisted"] == expected
+
+
+@pytest.mark.parametrize(
+    ("permissions", "header", "expected"),
+    [
+        ({}, "", "allowed"),
+        ({"ask": ["Bash"]}, "", "needs_approval"),
+        ({"deny": ["Bash", "Monitor"]}, "", "blocked"),
+        ({}, "permissionMode: plan\n", "allowed"),
+    ],
+)
+def test_the_mode_that_asks_nothing_holds_where_an_organisation_sets_it(
+    tmp_path: Path, permissions: dict[str, object], header: str, expected: str
+) -> None:
+    project(tmp_path, {**ASKS, **permissions}, header, sandbox={"enabled": not permissions})
+    managed = {"permissions": {"defaultMode": "bypassPermissions"}}
+    (tmp_path / "managed-settings.json").write_text(json.dumps(managed))
+    read = foreign.read("claude", tmp_path)
+    assert decisions(read)["proc.exec.unlisted"] == expected
+
+
+def test_a_persons_own_file_in_the_project_sets_the_mode_that_asks_nothing_no_more_than_the_shared_one(
+    tmp_path: Path,
+) -> None:
+    project(tmp_path, {"defaultMode": "acceptEdits"})
+    local = {"permissions": {"defaultMode": "bypassPermissions"}}
+    (tmp_path / ".claude/settings.local.json").write_text(json.dumps(local))
+    reached = decisions(foreign.read("claude", tmp_path), MAIN)
+    assert (reached["proc.exec.unlisted"], reached["fs.write"]) == ("needs_approval", "needs_approval")
 
 
 def test_the_settings_of_a_person_hold_over_those_of_the_project(tmp_path: Path) -> None:

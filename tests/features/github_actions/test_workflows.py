@@ -465,3 +465,26 @@ def test_an_old_release_takes_a_rule_in_no_quotes_for_the_whole_tool(
     )
     assert free is is_torn
     assert [problem.code for problem in read.team.problems] == ["LDO554"] * is_torn
+
+
+@pytest.mark.parametrize(
+    ("step", "runs_others"),
+    [
+        ("uses: anthropics/claude-code-action@beta\n        with: {allowed_tools: 'Bash(find:*)'}", True),
+        ("uses: anthropics/claude-code-action@v1.0.99\n        with: {prompt: x, claude_args: ARGS}", True),
+        ("uses: anthropics/claude-code-action@v1.0.100\n        with: {prompt: x, claude_args: ARGS}", False),
+        ("uses: anthropics/claude-code-action@v1\n        with: {prompt: x, claude_args: ARGS}", False),
+        ("run: npx -y @anthropic-ai/claude-code@2.1.112 -p x ARGS", True),
+        ("run: npx -y @anthropic-ai/claude-code@2.1.113 -p x ARGS", False),
+        ("run: npx -y @anthropic-ai/claude-code@latest -p x ARGS", False),
+        ("run: |\n          curl -fsSL https://claude.ai/install.sh | bash -s 1.0.88\n          claude -p x ARGS", True),
+    ],
+)  # fmt: skip
+def test_find_runs_other_programs_in_releases_that_do_not_ask_about_it(
+    tmp_path: Path, step: str, runs_others: bool
+) -> None:
+    allowed = '--allowedTools "Bash(find:*)"'
+    step = step.replace("{prompt: x, claude_args: ARGS}", f"{{prompt: x, claude_args: '{allowed}'}}")
+    agent = only_agent(tmp_path, "on: push\n", f"      - {step.replace('ARGS', allowed)}\n")
+    (raised,) = (grant.capabilities for grant in agent.grants if "find" in grant.toolset)
+    assert (str(raised[0]) == "proc.exec.unlisted") is runs_others
