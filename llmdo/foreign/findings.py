@@ -12,7 +12,7 @@ from llmdo.foreign import advice, flows
 from llmdo.foreign.building import STARTS, named
 from llmdo.foreign.edits import way_text
 from llmdo.foreign.flows import UNKNOWN
-from llmdo.foreign.instead import few_tools
+from llmdo.foreign.instead import few_tools, in_a_header
 from llmdo.foreign.lines import PUSHES
 from llmdo.foreign.refusing import refuser
 from llmdo.foreign.team import NAME_TOOLS
@@ -284,13 +284,15 @@ def foreign_inherits_everything(project: Foreign) -> Iterator[Diagnostic]:
                 why = "its `tools` is a list, where opencode reads a table"
             if (agent.format or project.team.format) == "cursor":
                 why = "Cursor has no list of tools for an agent"
+            elif in_a_header(agent.at):
+                why = "its file has no header"
             line = few_tools(agent.format or project.team.format, agent.at)
             is_told = line and agent.narrower == NAME_TOOLS
             yield finding(
                 "LDO551",
                 agent.at.location,
                 f"`{name}` has every tool{but}{others}, because {why}{_by_whom(project, agent, name)}",
-                hint=f"write `{line}`, and what else it needs; it loses the rest"
+                hint=f"write `{line}`{in_a_header(agent.at)}, and what else it needs; it loses the rest"
                 if is_told
                 else agent.narrower,
                 subject=name,

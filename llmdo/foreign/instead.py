@@ -199,17 +199,25 @@ def permission_of(at: Place) -> Place:
 def in_permission(at: Place, permission: Place, tool: str, word: str) -> Instead:
     """The line about a tool in `permission` of opencode, where the last that matches decides; `at` if none is there."""
     rules, line = permission.data, f'"{tool}": "{word}"'
+    key = '"permission"' if is_json(permission) else "permission"
     if isinstance(rules, str):
-        key = '"permission"' if is_json(permission) else "permission"
         return Instead(f'write `{key}: {{"*": "{rules}", {line}}}`', "", permission)
-    last = [name for name in rules if fnmatchcase(tool, name)][-1:] if isinstance(rules, dict) else []
-    if not isinstance(rules, dict) or not last:
-        return Instead(f"write `{line}` under `permission`", "", at)
+    if not isinstance(rules, dict):
+        return Instead(f"write `{key}: {{{line}}}`{in_a_header(at)}", "", at)
+    last = [name for name in rules if fnmatchcase(tool, name)][-1:]
+    if not last:
+        return Instead(f"write `{line}` under `permission`", "", permission._replace(of_key=True))
     own = f" in place of `{tool}`" if tool in rules else ""
     where = own if last == [tool] else f" at the end of `permission`{',' * bool(own)}{own}"
     like = " or the like" if word == "ask" and last != ["*"] else ""
     ruled = permission._replace(route=(*permission.route, *last), of_key=isinstance(rules[last[0]], dict))
     return Instead(f"write `{line}`{like}{where}", "", ruled)
+
+
+def in_a_header(at: Place) -> str:
+    """The rest of a sentence about a line for a file in Markdown that has no header yet; else empty."""
+    is_headless = at.location.path.endswith(".md") and not at.document.source.text.startswith("---")
+    return " between two lines `---` at the start of the file" if is_headless else ""
 
 
 def item_at(at: Place) -> str | None:
