@@ -169,8 +169,11 @@ def summary_of(project: Foreign, findings: Sequence[Diagnostic]) -> ProjectSumma
     """The summary of a project that has these findings."""
     causes = sorted(_causes(project, findings), key=lambda cause: cause.rank)
     every = project.team.agents
-    # What a tool brings along counts where there is nothing else: a session under settings alone is not nothing.
-    agents = [agent for agent in every if agent.path] or [agent for agent in every if agent.is_entry]
+    leaking = {each.subject for each in findings if each.code == "LDO552"}
+    # What a tool brings along counts where it is spoken of, or there is nothing else: a session under settings alone
+    # is not nothing.
+    agents = [agent for name, agent in named(every).items() if agent.path or name in leaking]
+    agents = agents or [agent for agent in every if agent.is_entry]
     return ProjectSummary(
         headline=tuple(_statements(project, agents, findings))[:LONGEST],
         agents=len(agents),

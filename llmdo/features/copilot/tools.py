@@ -237,10 +237,23 @@ class Tools:
             yield replace(grant, toolset=f"{name} in VS Code", runs_in=EDITOR)
 
 
+_WORD = re.compile(r"[a-z0-9]+|[A-Z]+[a-z0-9]*")
+"""A word of a name such as `createFile` or `create_issue`."""
 MOST = 3  # names in a message, and further places below it
 ELSEWHERE = (
     "it may come with an extension, or from settings of the repository or of a person; else Copilot skips it"
 )
+
+
+def _misspelt(name: str) -> str | None:
+    """The tool that `name` means: one of the same words, of which one may be misspelt; `create_issue` is none."""
+    near = nearest(name, NAMES) or ""
+    own, its = ([each.casefold() for each in _WORD.findall(text)] for text in (name, near))
+    if "".join(own) == "".join(its):
+        return near or None
+    others = [pair for pair in zip(own, its, strict=False) if pair[0] != pair[1]]
+    is_one = len(own) == len(its) and len(others) == 1 and nearest(others[0][0], others[0][1:])
+    return near if is_one else None
 
 
 @dataclass(slots=True)
@@ -261,7 +274,7 @@ class UnknownNames:
                 continue
             seen.add(unknown)
             (self._servers if server else self._tools).setdefault(unknown, []).append(place)
-            near = nearest(unknown, (*tools.servers, *SERVERS) if server else NAMES)
+            near = nearest(unknown, (*tools.servers, *SERVERS)) if server else _misspelt(unknown)
             self._near[unknown] = renaming(place, unknown, near)
 
     def problems(self) -> Iterator[Diagnostic]:

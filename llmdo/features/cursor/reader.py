@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
-from llmdo.base.diagnostic import excerpt, finding
+from llmdo.base.diagnostic import excerpt, finding, place
 from llmdo.base.parts import text
 from llmdo.base.values import dataclass
 from llmdo.features.cursor import AGENTS, COMMAND_LINE, EDITOR, HOOKS, SANDBOX, SERVERS
@@ -44,7 +44,6 @@ SESSION = "main-session"
 EVERY_TOOL = "every tool"
 READS = frozenset({"beforeSubmitPrompt", "sessionStart", "subagentStart"})
 """The events whose hooks add to the conversation."""
-NARROWER = "write `readonly: true` in its header, which leaves the tools that read"
 MAX_DEPTH = 4  # an agent and a child of it, each over the worker that stands for every agent
 _READING = ("Read", "Search")
 _READS_BY_COMMANDS = next(line for line in TABLE if line.tool == "Shell of a read-only agent")
@@ -153,16 +152,22 @@ def _text(files: Files, path: str) -> Text | None:
     return reading.prompt_alone(source)
 
 
+def _narrower(content: Text) -> str:
+    at = Place(content.document, ("readonly",), of_key=True)
+    where = "in its header" if at.data is None else f"in place of `readonly` ({place(at.location)})"
+    return f"write `readonly: true` {where}, which leaves the tools that read"
+
+
 def _agent(files: Files, home: _Home, path: str, content: Text) -> Agent:
     """The agent in a file; Cursor requires no key."""
     header = content.document.data
     for key in header:
-        place = Place(content.document, (key,), of_key=True)
+        at_key = Place(content.document, (key,), of_key=True)
         if key in _FOR_TOOLS:
             hint = (
                 "an agent of Cursor has every tool of the session, or with `readonly: true` those that read"
             )
-            files.unknown_key(place, key, KEYS, hint)
+            files.unknown_key(at_key, key, KEYS, hint)
     files.misspelt_keys(content.document, KEYS | _FOR_TOOLS)
     name = text(header.get("name")).strip() or PurePosixPath(path).stem
     named = next((each for each in ("name", "description") if each in header), None)
@@ -180,6 +185,6 @@ def _agent(files: Files, home: _Home, path: str, content: Text) -> Agent:
         grants=tuple(home.reading(at) if reads_only else home.everything(at)),
         everyone=None if reads_only else at,
         inherits=not reads_only,
-        narrower=NARROWER,
+        narrower=_narrower(content),
         is_entry=not home.settings,
     )

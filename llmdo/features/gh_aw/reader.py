@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import posixpath
+import re
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
 from llmdo.base.diagnostic import excerpt, finding
 from llmdo.base.parts import items, table
 from llmdo.base.parts import text as words_of
+from llmdo.base.source import Source
 from llmdo.base.values import dataclass, field
 from llmdo.features.gh_aw import FILES
 from llmdo.features.gh_aw.strangers import starts_of
 from llmdo.features.gh_aw.tools import FIREWALL, grants_of, is_sandboxed, judge_tools
+from llmdo.foreign import reading
 from llmdo.foreign.events import models_addresses
 from llmdo.foreign.files import Files
 from llmdo.foreign.team import Agent, Team
@@ -36,6 +39,7 @@ KEYS = frozenset(
         "strict", "timeout-minutes", "timeout_minutes", "tools", "tracker-id",
     }
 )  # fmt: skip
+_INDENTED = re.compile(r"^[ \t]*---[ \t]*$", re.MULTILINE)
 CACHE = ".github/aw/imports"
 """The folder of copies of what workflows import from elsewhere: `OWNER/REPOSITORY/COMMIT/PATH`, with `_` for `/`."""
 MOVED = "redirect"
@@ -69,7 +73,7 @@ class _WorkflowReader:
 
     def agent(self, path: str) -> Agent | None:
         """The workflow at `path`, as an agent that nobody is asked about, or None."""
-        text = self.files.header(path, KEYS)
+        text = self._header(path)
         if text is None:
             is_meant = path.startswith(".github/") and PurePosixPath(path).stem.lower() != "readme"
             if is_meant and (source := self.files.source(path)):
@@ -103,6 +107,13 @@ class _WorkflowReader:
             sandbox=FIREWALL if is_sandboxed(main) else None,
         )
 
+    def _header(self, path: str) -> reading.Text | None:
+        """The header of a file; gh-aw takes lines for its fences that are indented as well."""
+        source = self.files.source(path)
+        if source is None:
+            return None
+        return reading.text(Source(path, _INDENTED.sub("---", source.text, count=2)), KEYS)
+
     def _is_workflow(self, document: Document) -> bool:
         """Whether a file is started by itself: one without `on` is a part of others."""
         if "on" in document.data:
@@ -131,7 +142,7 @@ class _WorkflowReader:
                     path = self._cached(path, main) or path
                 if not leaves(path) and self.files.source(path):
                     self.parts.add(path)
-                    text = self.files.header(path, KEYS)
+                    text = self._header(path)
                     if text is not None:  # else it is a part of the prompt, and adds no tools
                         self._note_moved(text.document)
                         self.files.problems.extend(text.document.problems)
