@@ -108,6 +108,9 @@ def instead_of(form: str, given: Grant, at: Place, *, is_way: bool) -> Instead |
     if form == "opencode":
         return _of_opencode(given, at, "ask" if is_way else "deny")
     tool = given.tool.partition("(")[0]
+    if form == "github-actions" and "permission" in at.route:  # of opencode, where a question is a refusal
+        part = f'write `"deny"` for `{excerpt(str(at.route[-1]))}`'
+        return _of_opencode(given, at, "deny") if tool == given.tool else Instead(part, "")
     if given.refusal and tool not in _marked(at) and not _FLAG.fullmatch(_marked(at)):
         return Instead(f"write {given.refusal}", "")
     written = _WRITTEN.get((form, given.tool if given.tool in ("shell", "unsandboxed shell") else tool))

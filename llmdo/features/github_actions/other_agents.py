@@ -355,13 +355,14 @@ def opencode_grants(site: Site, tree: Checkout) -> tuple[tuple[Grant, ...], bool
         for ruling in RULES.rulings(rules, tool, line.raised, line.decision):
             if ruling.decision != "allowed":
                 continue  # nobody is there to be asked
+            allowed_at = ruling.rule.at if ruling.rule else at
             if tool != "bash":
-                given = granted(tool, tool, map(str, ruling.capabilities), at)
+                given = granted(tool, tool, map(str, ruling.capabilities), allowed_at)
                 grants += as_with(model, given)
             elif ruling.rule is None or RULES.whole(ruling.rule, tool):
-                grants += by_shell(site, token, tool, at)
+                grants += by_shell(site, token, tool, allowed_at)
             else:
-                grants += by_command(site, token, ruling.rule.pattern or "", tool, at)
+                grants += by_command(site, token, ruling.rule.pattern or "", tool, allowed_at)
     for each in documents:
         for name, server in table(each.data, "mcp").items():
             grants.append(servers.grant(name, servers.server_of(server), at, "allowed", "opencode.json"))
