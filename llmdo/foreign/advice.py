@@ -16,6 +16,7 @@ from llmdo.foreign.edits import (
     leaves_milder,
     left_after,
     line_without,
+    lost_as_well,
     milder_after,
     sources_of,
     way_text,
@@ -41,7 +42,8 @@ from llmdo.foreign.instead import (
     permission_of,
     runs_commands,
 )
-from llmdo.policy.vocabulary import UNTRUSTED
+from llmdo.policy.authority import gravity
+from llmdo.policy.vocabulary import UNTRUSTED, WORST_FIRST
 from llmdo.reach.flows import leg_text
 from llmdo.reach.rows import Hop
 
@@ -55,6 +57,7 @@ if TYPE_CHECKING:
     from llmdo.reach.rows import Row
     from llmdo.syntax.document import Place
 
+_NO_GRAVITY = (len(WORST_FIRST), "")
 _NUMBERED = re.compile(r" \(\d+\)$")
 
 
@@ -402,19 +405,8 @@ def _edit(project: Foreign, leg: _Leg) -> str | None:
             f"take {name} out of {key}" if is_listed(at, given.tool) else f"change {key}, which gives {name}"
         )
     if agent and given.server and given.at.of_key and at == given.at:
-        lost += _lost_as_well(project, given, leg.path[-2].name)
+        lost += lost_as_well(project, given, leg.path[-2].name)
     return f"{change} ({place(at.location)}); {lost}"
-
-
-def _lost_as_well(project: Foreign, given: Grant, worker: str) -> str:
-    """The other agents that have no tools of a server either once its declaration is gone."""
-    others = [
-        f"`{excerpt(name)}`"
-        for name, agent in named(project.team.agents).items()
-        if name != worker and any(each.server and each.at == given.at for each in agent.grants)
-    ]
-    more = f" and {len(others) - MANY} more" if len(others) > MANY else ""
-    return f"; {', '.join(others[:MANY])}{more} lose{'s' * (len(others) == 1)} them as well" if others else ""
 
 
 def _place(project: Foreign, leg: _Leg) -> Place | None:
@@ -442,8 +434,9 @@ def _grant(project: Foreign, leg: _Leg) -> Grant | None:
     toolset = _NUMBERED.sub("", leg.path[-1].name)
     grants = [each for each in given if (each.toolset, each.tool) == (toolset, leg.tool)]
 
-    def strictness(grant: Grant) -> tuple[bool, bool]:
+    def strictness(grant: Grant) -> tuple[bool, bool, tuple[int, str]]:
         raised = {each.name for each in grant.capabilities}
-        return grant.decision != "allowed", bool(leg.capability) and leg.capability not in raised
+        lacks = bool(leg.capability) and leg.capability not in raised
+        return grant.decision != "allowed", lacks, min(map(gravity, grant.capabilities), default=_NO_GRAVITY)
 
     return min(grants, key=strictness, default=None)

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 _REST = re.compile(r"(?::\*|\s*\*)\s*$")
 """Endings of a pattern that let anything follow: `git log:*`, `git log *`, `git log*`."""
+_LITERAL = re.compile(r".*\*.*:\*\s*", re.DOTALL)
+"""A pattern before whose `:*` another `*` stands: clients take all before `:*` as it is, and no command begins so."""
 _RULE = re.compile(r"(?:Bash|run_shell_command|shell)\((?P<pattern>[^()]*)\)")
 """A rule about commands, as the permissions of agents have it."""
 _RUN_BY_OPTION = tuple(tuple(each.split()) for each in (
@@ -86,6 +88,8 @@ def commands(pattern: str, *, is_prefix: bool = False, asked: Collection[str] = 
     `is_prefix`: anything may follow the pattern even if it does not say so. `asked`: programs of which the client asks
     about each call that runs another program, whatever a pattern allows.
     """
+    if _LITERAL.fullmatch(pattern):
+        return EXEC
     words = tuple(_REST.sub("", pattern).split())
     is_open = is_prefix or "*" in pattern
     if not words or "*" in words[0]:

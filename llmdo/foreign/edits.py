@@ -5,14 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from llmdo.base.diagnostic import excerpt, place
+from llmdo.foreign.building import named
 from llmdo.foreign.flows import EVENT, WayOut
-from llmdo.foreign.instead import HEADER, NO_COMMANDS, list_without, loss_of, runs_commands
+from llmdo.foreign.instead import HEADER, MANY, NO_COMMANDS, list_without, loss_of, runs_commands
 from llmdo.policy.authority import Capability
 from llmdo.syntax.document import Place
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from llmdo.foreign import Foreign
     from llmdo.foreign.flows import Flow
     from llmdo.foreign.team import Agent, Grant
 
@@ -166,3 +168,14 @@ def calling(agent: Agent) -> Place | None:
 def is_like(tool: str, given: str) -> bool:
     """Whether a tool is the one that is given, or a part of it."""
     return tool == given or tool.startswith((f"{given}(", f"{given}/"))
+
+
+def lost_as_well(project: Foreign, given: Grant, worker: str) -> str:
+    """The other agents that have no tools of a server either once its declaration is gone."""
+    others = [
+        f"`{excerpt(name)}`"
+        for name, agent in named(project.team.agents).items()
+        if name != worker and any(each.server and each.at == given.at for each in agent.grants)
+    ]
+    more = f" and {len(others) - MANY} more" if len(others) > MANY else ""
+    return f"; {', '.join(others[:MANY])}{more} lose{'s' * (len(others) == 1)} them as well" if others else ""

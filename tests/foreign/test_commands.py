@@ -32,6 +32,8 @@ def test_a_pattern_that_lets_a_program_run_anything_is_the_whole_shell(pattern: 
         "jq *",
         "bash",
         "command -v:*",
+        "*/scripts/quick.sh:*",
+        "python3 */x.py:*",
         "curl -s:*",
     ],
 )

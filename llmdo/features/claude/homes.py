@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from llmdo.base.diagnostic import did_you_mean, finding
+from llmdo.base.parts import items
 from llmdo.base.parts import table as table_in
 from llmdo.base.source import Location
 from llmdo.base.values import dataclass, replace
@@ -239,7 +240,10 @@ class _HomeReader:
         place = Place(document, ("enableAllProjectMcpServers",))
         if place.data is True:
             message = "`enableAllProjectMcpServers` starts every server of `.mcp.json` without a question"
-            self.files.note("LDO554", place, message, "name the servers in `enabledMcpjsonServers`")
+            hint = "name the servers in `enabledMcpjsonServers`"
+            if items(document.data.get("enabledMcpjsonServers")):
+                hint = "take this line out: `enabledMcpjsonServers` names the servers that start"
+            self.files.note("LDO554", place, message, hint)
 
     def _judge_questions(self, settings: ClaudeSettings) -> None:
         """Notes settings that switch questions off, or may do so."""

@@ -45,6 +45,8 @@ _BY_NAME = {
 _OF_SERVER = re.compile(r"mcp__(?P<server>.+?)(?:__.*)?|(?P<path>[\w.-]+)/.+")
 _HEEDED = "`allowed-tools` of the skill"
 _UNHEEDED = "up to the client, which is not known to heed `allowed-tools`"
+_UNHEEDED_BY_COPILOT = frozenset({"web_fetch", "web_search", "webfetch", "websearch"})
+"""Tools about which it asks whatever a skill allows."""
 _RUNS = "the client, before a command that nothing allows"
 
 
@@ -117,7 +119,7 @@ class _SkillReader:
                 grant = servers.grant(name, Server(), at, "allowed", _HEEDED)
             else:
                 grant = _grant(_line(tool), pattern, at)
-            if not self.is_heeded:
+            if not self.is_heeded or (_home(self.path) in HEEDING and tool.lower() in _UNHEEDED_BY_COPILOT):
                 grant = replace(grant, decision="needs_approval", origin=_UNHEEDED)
             elif grant.capabilities == (UNLISTED,):
                 rule = excerpt(f"{tool}({pattern})" if pattern else tool)
@@ -179,6 +181,9 @@ def _runs(item: ToolItem, script: str) -> bool:
 def _narrower(tool: str, pattern: str | None, prompt: str) -> str:
     """The hint to allow less: with an example of the same program, if the skill's own text has one."""
     hint = "allow the commands that it needs by their first words"
-    program = re.split(r"[ :*]", pattern or "")[0]
+    words = re.split(r"[ :*]+", (pattern or "").strip(" :*"))
+    if len(words) > 1:
+        return "name whole commands, without `*` at their end, or take the rule out"
+    program = words[0]
     verb = program and re.search(rf"(?:^|`|\$ ){re.escape(program)} ([a-z][\w:-]*)", prompt, re.MULTILINE)
     return f"{hint}, such as `{tool}({program} {verb[1]} *)`" if verb else hint
