@@ -33,11 +33,22 @@ def refuser(project: Foreign, flow: Flow) -> Location | None:
     asked = [
         event
         for agent in agents.values()
-        if agent is sender or (not agent.path and (agent.format or project.team.format) == of_session)
+        if agent is sender
+        or (
+            not agent.path
+            and (agent.format or project.team.format) == of_session
+            and _has_plugin_of(agent.name, sender.name)
+        )
         for event in agent.events
         if event.toolset.lower().removeprefix("hook ") in _BEFORE and _is_about(event, tool)
     ]
     return asked[0].at.location if asked else None
+
+
+def _has_plugin_of(session: str, sender: str) -> bool:
+    """Whether a session has all plugins, or only the one that a sender is of."""
+    plugin = session.partition(" with ")[2]
+    return not plugin or sender.rpartition("/")[2].startswith(f"{plugin}:")
 
 
 def _is_about(event: Grant, tool: str) -> bool:

@@ -60,6 +60,11 @@ _OF_AGENTS = frozenset(
 """Keys of `[agents]` that are no agents."""
 
 
+def _is_refused(document: Document, key: str) -> bool:
+    """Whether Codex ignores an agent's file for a key: one that it does not know there, or of another type."""
+    return key in _ELSEWHERE or (key == "tools" and isinstance(document.data[key], list))
+
+
 def read(tree: Tree) -> Team:
     """The sessions and the agents of a project of Codex."""
     files = Files(tree, "Codex")
@@ -195,6 +200,11 @@ class _CodexProject:
             if missing:
                 message = f"`{path}` has no `{missing[0]}`, so Codex loads no agent from it"
                 self.files.problems.append(finding("LDO152", document.source.location(), message))
+                continue
+            if refused := next((key for key in document.data if _is_refused(document, key)), None):
+                message = f"Codex takes no such `{refused}` in an agent's file, so it loads no agent from it"
+                hint = _ELSEWHERE.get(refused, _ELSEWHERE["allowed_tools"])
+                self.files.note("LDO152", Place(document, (refused,), of_key=True), message, hint)
                 continue
             self._judge(ConfigLayer(document), AGENT_KEYS)
             yield self._role(

@@ -52,6 +52,8 @@ FREE = "danger-full-access"
 OPENCODE_PERMISSION = "OPENCODE_PERMISSION"
 _OPENCODE_VARIABLES = ("OPENCODE_CONFIG_CONTENT", OPENCODE_PERMISSION)
 """The variables with settings of opencode, the lower one first."""
+_INPUT = re.compile(r"\$\{\{\s*(?:github\.event\.)?inputs\.(?P<name>[\w-]+)\s*\}\}")
+"""An expression that is an input of the workflow alone."""
 _SEARCH_VARIABLES = ("OPENCODE_ENABLE_EXA", "OPENCODE_ENABLE_PARALLEL")
 """Those that let it search with every model."""
 
@@ -393,9 +395,13 @@ def opencode_variable(site: Site, name: str) -> Document | None:
 
 
 def _of_chosen(site: Site, files: Files, tables: Sequence[Place]) -> Iterator[Place]:
-    """The tables of the agent that a step asks opencode for, the uppermost last."""
+    """The tables of the agent that a step asks opencode for, else of its default one, the uppermost last."""
     chosen = site.input("agent")
     name = chosen[0] if chosen else next(iter(_values(site.run.words, "--agent")), "")
+    if asked := _INPUT.fullmatch(name):
+        declared = table(site.document.data, "on", "workflow_dispatch", "inputs", asked["name"])
+        name = text(declared.get("default"))
+    name = name or next((text(table(each.data).get("default_agent")) for each in reversed(tables)), "")
     yield from (Place(each.document, ("agent", name)) for each in tables)
     for path in files.find(OPENCODE_AGENTS) if name else ():
         content = files.text_or_prompt(path, OPENCODE_KEYS)
