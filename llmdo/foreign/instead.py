@@ -94,7 +94,8 @@ def instead_of(form: str, given: Grant, at: Place, *, is_way: bool) -> Instead |
     if given.toolset.endswith("shell") and (form == "codex" or in_a_workflow):
         return _of_codex(given, at)
     if given.rule_at and key in _UNASKED_LISTS:
-        return Instead(f"take `{excerpt(_marked(at) or given.tool)}` out of `{key}`", ASKED)
+        rules = _rules_of(given) or f"`{excerpt(_marked(at) or given.tool)}`"
+        return Instead(f"take {rules} out of `{key}`", ASKED)
     if given.rule_at == at and given.unasked_by:
         if form == "opencode":
             return Instead(f'write `"ask"` for {_rules_of(given)}', given.loss)

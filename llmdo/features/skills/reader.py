@@ -111,6 +111,11 @@ class _SkillReader:
         )
 
     def _allowed(self, allowed: Sequence[ToolItem]) -> Iterator[Grant]:
+        free = tuple(
+            f"{tool}({pattern})" if pattern else tool
+            for tool, pattern, at in allowed
+            if not _OF_SERVER.fullmatch(tool) and _grant(_line(tool), pattern, at).capabilities == (UNLISTED,)
+        )
         for tool, pattern, at in allowed:
             if tool.lower() in HARMLESS:
                 continue
@@ -125,7 +130,8 @@ class _SkillReader:
                 rule = excerpt(f"{tool}({pattern})" if pattern else tool)
                 message = f"`{rule}` lets every command run without a question while the skill is loaded"
                 self.files.note("LDO554", at, message, _narrower(tool, pattern, self.text.prompt))
-            yield replace(grant, rule_at=at)
+            is_one_of_many = len(free) > 1 and grant.capabilities == (UNLISTED,)
+            yield replace(grant, rule_at=at, unasked_by=free if is_one_of_many else ())
 
     def _scripts(self, allowed: Sequence[ToolItem]) -> Iterator[Grant]:
         """The programs in its folder, which the client's shell runs."""
