@@ -19,6 +19,7 @@ from llmdo.foreign.edits import (
     lost_as_well,
     milder_after,
     sources_of,
+    unsure_after,
     way_text,
     with_one_line,
     without_files,
@@ -85,7 +86,7 @@ def places(project: Foreign, flow: Flow) -> list[Related]:
 def hint(project: Foreign, flow: Flow) -> str | None:
     """The line to change, what to write there and what is lost by it."""
     best = edit(project, flow)
-    return f"{best.text}{_milder(project, flow, best)}" if best else None
+    return f"{best.text}{_milder(project, flow, best) or unsure_after(project, flow, best)}" if best else None
 
 
 def _milder(project: Foreign, flow: Flow, best: FlowEdit) -> str:

@@ -87,6 +87,19 @@ def milder_after(flow: Flow, after: FlowEdit) -> list[Spot]:
     return ends if any(not after.ends(each) for each in sources_of(flow)) else []
 
 
+def unsure_after(project: Foreign, flow: Flow, after: FlowEdit) -> str:
+    """The rest of a hint about a tool that some models alone bring, if an edit leaves it to bring words."""
+    if not after.of_source:
+        return ""
+    readers = {each.worker for each in flow.sources}
+    agents = [agent for name, agent in named(project.team.agents).items() if name in readers]
+    grants = [
+        each for agent in agents for each in agent.grants if each.may_lack and each.decision == "allowed"
+    ]
+    tools = dict.fromkeys(f"`{each.tool}`" for each in grants)
+    return f"; {', '.join(tools)} still brings words if its model has it" if tools else ""
+
+
 def sources_of(flow: Flow) -> list[Spot]:
     """The tools that bring the words."""
     return [(each.worker, each.toolset, each.tool) for each in flow.sources]

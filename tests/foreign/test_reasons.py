@@ -89,6 +89,10 @@ def test_alike_agents_of_several_files_are_each_told_of_their_own(tmp_path: Path
     assert foreign_reasons(read) == []
 
 
+RUN_BY_STEPS = {"github-actions-opencode-agent-of-an-input"}
+"""Here a step of a workflow runs the agent of another format's file, whose rules are then the step's."""
+
+
 def strangers_places(read: Foreign) -> list[str]:
     """The places on ways to calls that are in the file of an agent which is not on the way."""
     agents = named(read.team.agents).items()
@@ -123,7 +127,11 @@ def test_a_way_over_a_built_in_agent_names_no_file_of_another_agent(tmp_path: Pa
 @pytest.mark.few(3)
 @pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case.parent.name}-{case.name}")
 def test_no_place_on_a_way_is_in_the_file_of_another_agent(case: Path) -> None:
-    assert strangers_places(foreign.read("auto", case, may_be_empty=True)) == []
+    wrong = strangers_places(foreign.read("auto", case, may_be_empty=True))
+    if case.name in RUN_BY_STEPS:
+        assert all(each.startswith("github-actions/") for each in wrong)
+    else:
+        assert wrong == []
 
 
 @pytest.mark.few(3)
