@@ -180,6 +180,13 @@ def _decoded(path: str, content: bytes | RefusedPath) -> tuple[Source, Findings]
     return decode(path, content)
 
 
+def _undecoded(path: str, before: str, message: str, hint: str) -> tuple[Source, Findings]:
+    """An empty source, and the problem with the character after `before`."""
+    at = Source(path, before).span_between(len(before), len(before))
+    span = Span(at.line, at.column, at.line, at.column + 1)
+    return Source(path, ""), (finding("LDO105", Location(path, span), message, hint=hint),)
+
+
 def decode(path: str, content: bytes) -> tuple[Source, Findings]:
     """`content` as a source; an empty one and the problem if it is not UTF-8 text."""
     if not content.translate(None, _PLAIN):
@@ -187,14 +194,11 @@ def decode(path: str, content: bytes) -> tuple[Source, Findings]:
     try:
         text = content.decode().removeprefix("\ufeff")
     except UnicodeDecodeError as error:
-        before = content[: error.start].decode("utf-8-sig")
-        at = Source(path, before).span_between(len(before), len(before))
-        span = Span(at.line, at.column, at.line, at.column + 1)
-        return Source(path, ""), (
-            finding("LDO105", Location(path, span), f"`{path}` is not UTF-8 text", hint="save it as UTF-8"),
-        )
+        message, hint = f"`{path}` is not UTF-8 text", "save it as UTF-8"
+        return _undecoded(path, content[: error.start].decode("utf-8-sig"), message, hint)
     if "\0" in text:
-        return Source(path, ""), (finding("LDO105", Location(path), f"`{path}` is binary, not text"),)
+        before = text.partition("\0")[0]
+        return _undecoded(path, before, f"`{path}` is binary, not text", "take the NUL character out")
     return Source(path, text.replace("\r\n", "\n") if "\r" in text else text), ()
 
 
