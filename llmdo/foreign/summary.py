@@ -190,6 +190,8 @@ def _causes(project: Foreign, findings: Iterable[Diagnostic]) -> Iterator[Cause]
         sentence = _of_each(each, each.message)
         if each.subject is None:
             sentence = _VARYING.sub("", sentence)
+        elif each.code == "LDO551":
+            sentence += each.hint or ""  # one cause, one edit: each format has a line of its own
         elif each.code == "LDO555":
             sentence = _SPELLED_OUT.sub("", sentence)
         elif each.code in DELEGATED:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
-from llmdo.base.diagnostic import excerpt, finding, place
+from llmdo.base.diagnostic import excerpt, finding
 from llmdo.base.parts import text
 from llmdo.base.values import dataclass
 from llmdo.features.cursor import AGENTS, COMMAND_LINE, EDITOR, HOOKS, SANDBOX, SERVERS
@@ -154,7 +154,7 @@ def _text(files: Files, path: str) -> Text | None:
 
 def _narrower(content: Text) -> str:
     at = Place(content.document, ("readonly",), of_key=True)
-    where = "in its header" if at.data is None else f"in place of `readonly` ({place(at.location)})"
+    where = "in its header" if at.data is None else "in place of `readonly: false`"
     return f"write `readonly: true` {where}, which leaves the tools that read"
 
 
