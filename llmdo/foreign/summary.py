@@ -112,9 +112,9 @@ class Cause:
 
     @property
     def hint(self) -> str | None:
-        """The hint, if it holds for all of them; for flows, whose lines differ, the hint of the first."""
+        """The hint, if it holds for all of them; of flows and free commands, whose lines differ, that of the first."""
         hints = {each.hint for each in self.findings}
-        if len(hints) > 1 and self.first.code in FLOWS:
+        if len(hints) > 1 and self.first.hint and self.first.code in (*FLOWS, "LDO554"):
             return f"{self.first.hint}, and likewise in the others"
         return self.first.hint if len(hints) == 1 else None
 
