@@ -26,12 +26,16 @@ WORDS = st.sampled_from(["allow", "ask", "deny"])
 TOOLS = ("bash", "task", "webfetch", "websearch")
 RULES = st.dictionaries(st.sampled_from(["*", "edit", "read", *TOOLS]), WORDS, max_size=4)
 SWITCHES = st.dictionaries(st.sampled_from(["bash", "webfetch", "write"]), st.booleans(), max_size=2)
-TABLE = st.fixed_dictionaries({}, optional={"permission": RULES, "tools": SWITCHES})
+TABLE = st.one_of(
+    st.fixed_dictionaries({}, optional={"permission": RULES}), st.fixed_dictionaries({"tools": SWITCHES})
+)
+"""One spelling of rules: of a table with both, opencode takes `tools` first, and no hint counts on that yet."""
 AGENT = st.tuples(TABLE, st.sampled_from(["all", "primary", "subagent"]))
 EDIT = re.compile(
-    r'write `\{?"?(?:permission": \{")?(?P<tool>\w+)"?: (?P<word>"\w+"|false)\}*` '
-    r"(?:into `opencode\.json`|under `permission`|in place of `\w+`|or the like in place of `\w+`|)\s?"
-    r"\((?P<path>[^:)]+)(?::\d+:\d+)?\); [^;]+"
+    r'write `\{?"?(?:permission"?: \{")?(?P<tool>\w+)"?: (?P<word>"\w+"|false)\}*` '
+    r"(?:into `opencode\.json`|under `permission`|at the end of `permission`(?:, in place of `\w+`)?|in place of `\w+`|"
+    r"or the like in place of `\w+`|)\s?"
+    r"\((?P<path>[^:)]+)(?::\d+:\d+)?\); [^;]+(?:; .*)?"
 )
 
 
