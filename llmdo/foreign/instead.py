@@ -212,6 +212,11 @@ def in_permission(at: Place, permission: Place, tool: str, word: str) -> Instead
     if not last:
         return Instead(f"write `{line}` under `permission`", "", permission._replace(of_key=True))
     own = f" in place of `{tool}`" if tool in rules else ""
+    switches = permission._replace(route=(*permission.route[:-1], HEADER)).data
+    if isinstance(switches, dict) and tool in switches and [*rules] != [tool]:
+        # opencode puts the rules of `tools` first, and a rule about the same tool in their place.
+        change = f"take `{tool}` out of `{HEADER}`, and write `{line}` at the end of `permission`{',' * bool(own)}{own}"
+        return Instead(change, "", permission._replace(of_key=True))
     where = own if last == [tool] else f" at the end of `permission`{',' * bool(own)}{own}"
     like = " or the like" if word == "ask" and last != ["*"] else ""
     ruled = permission._replace(route=(*permission.route, *last), of_key=isinstance(rules[last[0]], dict))

@@ -26,13 +26,10 @@ WORDS = st.sampled_from(["allow", "ask", "deny"])
 TOOLS = ("bash", "task", "webfetch", "websearch")
 RULES = st.dictionaries(st.sampled_from(["*", "edit", "read", *TOOLS]), WORDS, max_size=4)
 SWITCHES = st.dictionaries(st.sampled_from(["bash", "webfetch", "write"]), st.booleans(), max_size=2)
-TABLE = st.one_of(
-    st.fixed_dictionaries({}, optional={"permission": RULES}), st.fixed_dictionaries({"tools": SWITCHES})
-)
-"""One spelling of rules: of a table with both, opencode takes `tools` first, and no hint counts on that yet."""
+TABLE = st.fixed_dictionaries({}, optional={"permission": RULES, "tools": SWITCHES})
 AGENT = st.tuples(TABLE, st.sampled_from(["all", "primary", "subagent"]))
 EDIT = re.compile(
-    r'write `\{?"?(?:permission"?: \{")?(?P<tool>\w+)"?: (?P<word>"\w+"|false)\}*` '
+    r'(?P<moved>take `\w+` out of `tools`, and )?write `\{?"?(?:permission"?: \{")?(?P<tool>\w+)"?: (?P<word>"\w+"|false)\}*` '
     r"(?:into `opencode\.json`|under `permission`|at the end of `permission`(?:, in place of `\w+`)?|in place of `\w+`|"
     r"or the like in place of `\w+`|)\s?"
     r"\((?P<path>[^:)]+)(?::\d+:\d+)?\); [^;]+(?:; .*)?"
@@ -67,6 +64,12 @@ def edited(tables: Tables, path: str, tool: str, word: str) -> Tables:
     }  # below the others, as the last one counts
 
 
+def without_switch(tables: Tables, path: str, tool: str) -> Tables:
+    """The tables after a tool is taken out of `tools` of one file."""
+    switches = {name: value for name, value in tables[path]["tools"].items() if name != tool}
+    return {**tables, path: {**tables[path], "tools": switches}}
+
+
 @given(st.lists(AGENT, min_size=1, max_size=3), TABLE)
 @tried(60)
 def test_no_other_line_ends_more_than_that_of_the_hint(
@@ -83,7 +86,8 @@ def test_no_other_line_ends_more_than_that_of_the_hint(
     if flow is None or edit is None:  # of several lines, none of which ends it alone, it names each
         ends = not flow
     else:
-        ends = sure_flow(edited(tables, edit["path"], edit["tool"], edit["word"]), modes, "a0")[0] is None
+        before = without_switch(tables, edit["path"], edit["tool"]) if edit["moved"] else tables
+        ends = sure_flow(edited(before, edit["path"], edit["tool"], edit["word"]), modes, "a0")[0] is None
     if not ends:
         others = [(path, tool) for path in tables for tool in TOOLS]
         ending = [each for each in others if sure_flow(edited(tables, *each, "deny"), modes, "a0")[0] is None]
