@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from llmdo.foreign.lines import EDITS, FETCHES
 from llmdo.policy.authority import Capability
-from llmdo.policy.shell.programs import is_launcher
+from llmdo.policy.shell.programs import OPEN_BY_OPTION, is_launcher
 from llmdo.policy.shell.rules import EXEC, UNLISTED, ShellRule
 
 if TYPE_CHECKING:
@@ -20,16 +20,17 @@ _LITERAL = re.compile(r".*\*.*:\*\s*", re.DOTALL)
 """A pattern before whose `:*` another `*` stands: clients take all before `:*` as it is, and no command begins so."""
 _RULE = re.compile(r"(?:Bash|run_shell_command|shell)\((?P<pattern>[^()]*)\)")
 """A rule about commands, as the permissions of agents have it."""
-_RUN_BY_OPTION = tuple(tuple(each.split()) for each in (
-    "bsdtar", "cargo bench", "cargo test", "duckdb", "fd", "find", "git rebase", "go build", "go test", "go vet",
-    "gsed", "gtar", "mysql", "psql", "rsync", "sed", "sqlite3", "ssh", "tar", "wp", "zip",
-))  # fmt: skip
-"""Beginnings of commands that run others by an option, or another word, which may follow as well.
-
-`cargo --config` with a `runner`, `find -exec`, `git rebase --exec`, `go -toolexec`, `rsync -e`,
-`tar --checkpoint-action`, `wp --exec`, `zip -TT`; `e` of `sed`,
-`.shell` of `sqlite3`, `\\!` of `psql`; `ssh` makes one line of all its words.
-"""
+_BY_OPTION = {
+    **{beginning: options[0] for beginning, options in OPEN_BY_OPTION.items()},
+    "bsdtar": "--use-compress-program", "cargo bench": "--config", "cargo test": "--config", "duckdb": ".shell",
+    "go build": "-toolexec", "go test": "-exec", "go vet": "-vettool", "gsed": "e", "gtar": "--checkpoint-action",
+    "mysql": "\\!", "psql": "\\!", "rsync": "-e", "sed": "e", "sqlite3": ".shell", "ssh": "ProxyCommand",
+    "tar": "--checkpoint-action", "wp": "--exec", "zip": "-TT",
+}  # fmt: skip
+"""Beginnings of commands that run others by an option or another word, which may follow as well."""
+_RUN_BY_OPTION = {tuple(beginning.split()): option for beginning, option in _BY_OPTION.items()}
+_UNSEEN = {tuple(each.split()): option for each, option in _BY_OPTION.items() if each not in OPEN_BY_OPTION}
+"""Those of them that only the client's rules are about."""
 _OPEN = frozenset({
     # what runs the command that it is given
     ".", "Invoke-Expression", "Start-Process", "builtin", "bunx", "cmd", "concurrently", "cross-env", "dotenv",
@@ -82,11 +83,14 @@ _SHOWING = frozenset({("command", "-V"), ("command", "-v")})
 """Beginnings of commands that only show the program of a name."""
 
 
-def commands(pattern: str, *, is_prefix: bool = False, asked: Collection[str] = ()) -> Capability:
+def commands(
+    pattern: str, *, is_prefix: bool = False, asked: Collection[str] = (), sees_options: bool = False
+) -> Capability:
     """The capability of the matching commands: every command, if a launcher or an interpreter may be given anything.
 
     `is_prefix`: anything may follow the pattern even if it does not say so. `asked`: programs of which the client asks
-    about each call that runs another program, whatever a pattern allows.
+    about each call that runs another program, whatever a pattern allows. `sees_options`: whoever asks looks at the
+    options of each command by himself, as `may_name_program` does.
     """
     if _LITERAL.fullmatch(pattern):
         return EXEC
@@ -99,7 +103,17 @@ def commands(pattern: str, *, is_prefix: bool = False, asked: Collection[str] = 
         return EXEC
     if words[0] in _REQUESTS or words[0] in asked:
         return EXEC
-    return UNLISTED if is_open and _runs_others(tuple(map(_name, words))) else EXEC
+    options = _UNSEEN if sees_options else _RUN_BY_OPTION
+    return UNLISTED if is_open and _runs_others(tuple(map(_name, words)), options) else EXEC
+
+
+def through(tool: str) -> str:
+    """The rest of a sentence about a rule whose commands run any other, if an option or a word of theirs does that."""
+    pattern = tool.partition("(")[2].removesuffix(")")
+    words = _plain(tuple(map(_name, _REST.sub("", pattern).split())))
+    options = (_RUN_BY_OPTION.get(words[:length]) for length in range(len(words), 0, -1))
+    option = next(filter(None, options), None)
+    return f", through `{option}`" if option else ""
 
 
 def _name(word: str) -> str:
@@ -109,15 +123,15 @@ def _name(word: str) -> str:
     return name if is_known else word
 
 
-def _runs_others(words: tuple[str, ...]) -> bool:
+def _runs_others(words: tuple[str, ...], options: Mapping[tuple[str, ...], str]) -> bool:
     """Whether what follows `words`, which begin a command, may be another command or code."""
     plain = _plain(words)
-    if any(plain[: len(each)] == each for each in _RUN_BY_OPTION) or (len(plain) == 1 and plain[0] in _OPEN):
+    if any(plain[: len(each)] == each for each in options) or (len(plain) == 1 and plain[0] in _OPEN):
         return True
     if "-m" in words and words[0].startswith("py"):
-        return _runs_others(words[words.index("-m") + 1 :] or words[:1])
+        return _runs_others(words[words.index("-m") + 1 :] or words[:1], options)
     before = max((len(each) for each in _BEFORE_OTHERS if _begins(plain, each)), default=0)
-    if before and (not plain[before:] or _runs_others(plain[before:])):
+    if before and (not plain[before:] or _runs_others(plain[before:], options)):
         return True
     return ShellRule(run=words, positional="any").is_open_launcher
 
@@ -141,12 +155,12 @@ def besides(pattern: str, *, is_prefix: bool = False) -> tuple[Capability, ...]:
 
 
 def listed_in(permissions: Mapping[str, Sequence[str]]) -> tuple[tuple[str, ...], ...]:
-    """The beginnings of commands that a client's settings allow, if they launch nothing else."""
+    """The beginnings of commands that a client's settings allow, if they launch nothing else but by an option."""
     patterns = [
         match["pattern"]
         for text in permissions.get("allow", ())
         if (match := _RULE.fullmatch(text))
-        and commands(match["pattern"]) == EXEC
+        and commands(match["pattern"], sees_options=True) == EXEC
         and not besides(match["pattern"])
     ]
     return tuple(sorted({tuple(_REST.sub("", each).split()) for each in patterns if _REST.search(each)}))

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from llmdo.base.diagnostic import excerpt, place
 from llmdo.foreign.building import named
+from llmdo.foreign.commands import through
 from llmdo.foreign.flows import EVENT, WayOut
 from llmdo.foreign.instead import HEADER, MANY, NO_COMMANDS, list_without, loss_of, runs_commands
 from llmdo.policy.authority import Capability
@@ -50,7 +51,7 @@ def way_text(flow: Flow) -> str:
     tool = f"`{excerpt(flow.row.tool if flow.row.tool not in ('*', '(start)') else flow.row.path[-1].name)}`"
     match flow.way:
         case WayOut.ANY_COMMAND:
-            return "any command"
+            return f"any command{through(flow.row.tool)}"
         case WayOut.OWN_CODE:
             return f"{tool}, which runs files that it can change"
         case WayOut.ANY_HOST:

@@ -13,6 +13,7 @@ from llmdo.base.diagnostic import excerpt, place
 from llmdo.base.values import dataclass, field, in_json
 from llmdo.foreign import findings as checks
 from llmdo.foreign.building import named
+from llmdo.foreign.commands import through
 from llmdo.foreign.lines import PUSHES
 from llmdo.policy.authority import STRICTNESS, Capability, gravity
 from llmdo.reach.risks import SHELL, path_text
@@ -336,7 +337,8 @@ def _given_by(project: Foreign, agent: Agent) -> str:
     shell = _shell_of(agent)
     if shell is None or (shell.rule_at is None and (shell.is_default or not agent.path)):
         return f"`{agent.name}` by the default of {agent.format or project.team.format}"
-    return f"`{agent.name}` by `{excerpt(shell.tool)}` ({place((shell.rule_at or shell.at).location)})"
+    at = place((shell.rule_at or shell.at).location)
+    return f"`{agent.name}` by `{excerpt(shell.tool)}`{through(shell.tool)} ({at})"
 
 
 def _of(number: int, every: int, verb: str, *, is_more: bool = False) -> str:

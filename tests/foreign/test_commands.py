@@ -8,7 +8,7 @@ import pytest
 
 from llmdo import foreign
 from llmdo.foreign import findings
-from llmdo.foreign.commands import besides, commands
+from llmdo.foreign.commands import besides, commands, through
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -71,6 +71,24 @@ def test_a_runner_whose_command_or_code_is_left_open_is_the_whole_shell(pattern:
 )  # fmt: skip
 def test_a_runner_whose_command_is_named_is_not(pattern: str) -> None:
     assert str(commands(pattern)) == "proc.exec"
+
+
+@pytest.mark.parametrize(
+    ("rule", "option"),
+    [
+        ("Bash(git push:*)", "--receive-pack"), ("bash(git push origin *)", "--receive-pack"), ("Bash(rg:*)", "--pre"),
+        ("shell(git -C . fetch *)", "--upload-pack"), ("Bash(gh repo clone:*)", "--upload-pack"), ("Bash(sed *)", "e"),
+        ("Bash(/usr/bin/sort:*)", "--compress-program"), ("Bash(git grep *)", "--open-files-in-pager"),
+    ],
+)  # fmt: skip
+def test_a_command_with_an_option_that_runs_another_program_says_which(rule: str, option: str) -> None:
+    assert str(commands(rule.partition("(")[2][:-1])) == "proc.exec.unlisted"
+    assert through(rule) == f", through `{option}`"
+
+
+@pytest.mark.parametrize("rule", ["Bash", "Bash(*)", "Bash(git:*)", "Bash(git status:*)", "Bash(python3 *)"])
+def test_of_others_there_is_no_option_to_name(rule: str) -> None:
+    assert through(rule) == ""
 
 
 def test_a_program_that_a_client_asks_about_runs_no_other_by_a_pattern() -> None:

@@ -171,6 +171,7 @@ def _of_command(
     if not known and not any(start[:1] == tuple(first) for start in tables.listed[worker]):
         yield from lines  # however it is split into words
         return
+    from llmdo.policy.shell.programs import may_name_program
     from llmdo.policy.shell.words import CommandRefused, program_of, words
 
     parts: Sequence[str] = ()
@@ -195,6 +196,7 @@ def _of_command(
         yield from (Capability(name) for name in names if name != "fs.read")
         return
     is_listed = any(tuple(parts[: len(start)]) == start for start in tables.listed[worker])
+    is_listed = is_listed and not may_name_program(parts)
     if is_listed and access.listed:
         yield from (Capability.parse(each) for line in access.listed for each in tables.lines[line])
         return

@@ -12,6 +12,7 @@ from llmdo.base.values import dataclass, replace
 from llmdo.features.skills import COLLECTION, FILES, HEEDING
 from llmdo.features.skills.table import HARMLESS, SAME, TABLE
 from llmdo.foreign import reading, scripts, servers
+from llmdo.foreign.commands import through
 from llmdo.foreign.events import is_script, script_abilities
 from llmdo.foreign.files import Files
 from llmdo.foreign.permissions import parted
@@ -128,7 +129,8 @@ class _SkillReader:
                 grant = replace(grant, decision="needs_approval", origin=_UNHEEDED)
             elif grant.capabilities == (UNLISTED,):
                 rule = excerpt(f"{tool}({pattern})" if pattern else tool)
-                message = f"`{rule}` lets every command run without a question while the skill is loaded"
+                way = through(f"{tool}({pattern})") if pattern else ""
+                message = f"`{rule}` lets every command run without a question while the skill is loaded{way}"
                 self.files.note("LDO554", at, message, _narrower(tool, pattern, self.text.prompt))
             is_one_of_many = len(free) > 1 and grant.capabilities == (UNLISTED,)
             yield replace(grant, rule_at=at, unasked_by=free if is_one_of_many else ())

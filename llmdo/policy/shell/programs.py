@@ -88,23 +88,48 @@ _OPERANDS: dict[tuple[str, ...], int] = {
 }  # fmt: skip
 """The number of words between them and the program that they run."""
 
-_PROGRAM_OPTIONS: dict[str, tuple[str, ...]] = {
-    "fd": ("-X", "-x", "--exec", "--exec-batch"),
-    "fdfind": ("-X", "-x", "--exec", "--exec-batch"),
+_OF_CLONE = ("--upload-pack", "--config", "--template", "-c", "-u")
+_OF_FETCH = ("--upload-pack",)
+_OF_PUSH = ("--receive-pack", "--exec")
+OPEN_BY_OPTION: dict[str, tuple[str, ...]] = {
+    "ag": ("--pager",),
+    "bat": ("--pager",),
+    "fd": ("--exec", "--exec-batch", "-X", "-x"),
+    "fdfind": ("--exec", "--exec-batch", "-X", "-x"),
     "find": ("-exec", "-execdir", "-ok", "-okdir"),
+    "gh gist clone": _OF_CLONE,
+    "gh repo clone": _OF_CLONE,
+    "gh repo fork": _OF_CLONE,
+    "git archive": ("--exec",),
+    "git clone": _OF_CLONE,
+    "git difftool": ("--extcmd", "-x"),
+    "git fetch": _OF_FETCH,
+    "git fetch-pack": _OF_FETCH,
+    "git grep": ("--open-files-in-pager", "-O"),
+    "git init": ("--template",),
+    "git ls-remote": _OF_FETCH,
+    "git pull": _OF_FETCH,
+    "git push": _OF_PUSH,
+    "git rebase": ("--exec", "-x"),
+    "git send-pack": _OF_PUSH,
+    "rg": ("--pre", "--hostname-bin"),
+    "sort": ("--compress-program",),
+    "split": ("--filter",),
+}
+"""Beginnings of commands, each with the options whose value, or next words, are another program; the best known first.
+
+What `gh` does not know it gives to `git clone`.
+"""
+_PROGRAM_OPTIONS: dict[str, tuple[str, ...]] = {
+    **OPEN_BY_OPTION,
     "git": (
         "--config-env", "--exec", "--exec-path", "--ext-diff", "--receive-pack", "--textconv", "--upload-pack",
     ),
-    "git difftool": ("-x", "--extcmd"),
-    "git grep": ("-O", "--open-files-in-pager"),
-    "git rebase": ("-x",),
     "pytest": ("-c", "-o", "-p", "--config-file", "--override-ini"),
     "py.test": ("-c", "-o", "-p", "--config-file", "--override-ini"),
-    "rg": ("--hostname-bin", "--pre"),
-    "sort": ("--compress-program",),
-    "split": ("--filter",),
 }  # fmt: skip
 """Options whose value, or next words, are a program or determine which one to run."""
+_MOST_WORDS = max(len(each.split()) for each in _PROGRAM_OPTIONS)
 
 _VALUED: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(("awk", "gawk", "mawk", "nawk"), ("-F", "-v")),
@@ -175,13 +200,37 @@ def _command_of(words: tuple[str, ...]) -> tuple[str, ...]:
 
 def runs_programs(words: Sequence[str], flags: Iterable[str]) -> bool:
     """Whether one of these options of `words` determines the program to run, also if abbreviated (`--exec-b`)."""
-    known = [option for length in (1, 2) for option in _PROGRAM_OPTIONS.get(" ".join(words[:length]), ())]
-    for name in (flag.rstrip("=") for flag in flags):
-        if name in known or (
-            len(name) > 2 and any(option.startswith(name) for option in known if option[:2] == "--")
-        ):
+    known = _program_options(words)
+    return any(_is_one(flag.rstrip("="), known) for flag in flags)
+
+
+def _is_one(name: str, known: Sequence[str]) -> bool:
+    """Whether an option is one of those that are known, also if abbreviated."""
+    is_long = name.startswith("--") and len(name) > len("--")
+    return name in known or (is_long and any(option.startswith(name) for option in known))
+
+
+def may_name_program(command: Sequence[str]) -> bool:
+    """Whether an option in a whole command may be one that determines the program to run.
+
+    Letters that stand together each count as an option, also where they are the value of the first; each word may be
+    the program, behind others that start it.
+    """
+    named = [word.rpartition("/")[2] for word in _named(command)]
+    known = [option for start in range(len(named)) for option in _program_options(named[start:])]
+    letters = {option[1] for option in known if len(option) == len("-x")}
+    for word in command[1:]:
+        name = word.partition("=")[0]
+        is_short = name[:1] == "-" and name[:2] != "--"
+        if _is_one(name, known) or (is_short and not letters.isdisjoint(name[1:])):
             return True
     return False
+
+
+def _program_options(words: Sequence[str]) -> tuple[str, ...]:
+    """The options that determine the program to run, of a command that begins with these words."""
+    beginnings = (" ".join(words[:length]) for length in range(1, _MOST_WORDS + 1))
+    return tuple(option for each in dict.fromkeys(beginnings) for option in _PROGRAM_OPTIONS.get(each, ()))
 
 
 def _named(words: Sequence[str]) -> Iterator[str]:

@@ -296,7 +296,7 @@ def test_a_plugin_that_settings_enable_brings_its_servers_into_the_session(tmp_p
 def test_a_plugin_of_skills_alone_is_read_with_the_session_that_runs_them(tmp_path: Path) -> None:
     for path, text in {
         "tools/.claude-plugin/plugin.json": '{"name": "helpers"}',
-        "tools/skills/push/SKILL.md": "---\nname: push\nallowed-tools: Bash(git push:*)\n---\nPush.\n",
+        "tools/skills/push/SKILL.md": "---\nname: push\nallowed-tools: Bash(git commit:*)\n---\nPush.\n",
     }.items():
         (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / path).write_text(text)

@@ -181,7 +181,7 @@ def test_a_push_is_as_able_as_the_token(
 ) -> None:
     step = (
         f'      - env:\n          GH_TOKEN: "{token}"\n'
-        "        run: claude -p x --allowedTools 'Bash(git push:*)'\n"
+        "        run: claude -p x --allowedTools 'Bash(git push origin HEAD)'\n"
     )
     agent = only_agent(tmp_path, f"on: push\npermissions: {permissions}\n", step)
     on_github = {
@@ -342,7 +342,7 @@ def test_a_command_of_gemini_writes_files_and_sees_no_variables(tmp_path: Path) 
 
 
 def test_gemini_strips_the_token_from_its_commands_unless_it_is_kept(tmp_path: Path) -> None:
-    core = '"tools": {"core": ["run_shell_command(git push)"]}'
+    core = '"tools": {"core": ["run_shell_command(git-push.sh)"]}'
     assert "x.github.contents-write" not in raised(gemini(tmp_path / "a", f"{{{core}}}"))
     kept = f'{{{core}, "security": {{"environmentVariableRedaction": {{"allowed": ["GITHUB_TOKEN"]}}}}}}'
     assert "x.github.contents-write" in raised(gemini(tmp_path / "b", kept))

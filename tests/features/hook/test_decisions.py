@@ -243,3 +243,27 @@ def test_a_command_that_settings_list_is_not_asked_about(tmp_path: Path, may: li
     session.start()
     assert session.call("Bash", command="git log -3") == "allowed"
     assert session.call("Bash", command="make") == ("allowed" if may is None else "blocked")
+
+
+LISTED_AND_OPEN = [
+    ("git push origin main", "allowed"),
+    ("git push -u origin main", "allowed"),
+    ("git push --receive-pack=./x .", "blocked"),
+    ("git push . --rec ./x", "blocked"),
+    ("rg --pre ./x a", "blocked"),
+    ("git fetch --all", "blocked"),
+]
+
+
+@pytest.mark.parametrize(("command", "decision"), LISTED_AND_OPEN)
+def test_a_listed_command_is_another_one_with_an_option_that_runs_a_program(
+    tmp_path: Path, command: str, decision: str
+) -> None:
+    root = tmp_path / "shop"
+    (root / ".claude").mkdir(parents=True)
+    allowed = {"permissions": {"allow": ["Bash(git push:*)", "Bash(rg:*)"]}}
+    (root / ".claude/settings.json").write_text(json.dumps(allowed))
+    write(root, '[workers.main-session]\nmay = ["proc.exec", "fs.read"]\n', fixer="")
+    session = Session(root, tmp_path)
+    session.start()
+    assert session.call("Bash", command=command) == decision

@@ -10,6 +10,7 @@ from llmdo.graph import builtin
 from llmdo.policy.authority import Capability
 from llmdo.policy.shell import ShellRule, ShellSettings, Vouching, parse_rules
 from llmdo.policy.shell.presets import PRESETS
+from llmdo.policy.shell.programs import may_name_program
 from llmdo.policy.shell.rules import breaks_example, parse_rule, scope_in_text
 
 EXAMPLES = [
@@ -140,6 +141,31 @@ def test_a_rule_that_leaves_to_the_model_what_runs_vouches_for_nothing(run: str)
 )  # fmt: skip
 def test_so_does_one_with_an_option_that_says_what_runs(run: str, flag: str) -> None:
     assert ShellRule(run=tuple(run.split()), flags=(flag,), positional="paths").is_open_launcher
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "git push --receive-pack=./x .", "git push --receive-pack ./x .", "git push . --rec=./x", "git -C a fetch --upload ./x",
+        "git clone -qu ./x . a", "git clone -c core.sshCommand=./x a", "git grep -iO./x a", "find . -name a -exec ./x +",
+        "/usr/bin/git push --exec=./x .", "timeout 5 git push --exec=./x .", "env A=1 nice rg --pre ./x a",
+        "rg --pre ./x a", "sort --compress=./x a", "gh repo clone a -- -u ./x", "fd -HX ./x", "git rebase -ix ./x",
+    ],
+)  # fmt: skip
+def test_an_option_of_a_whole_command_may_name_a_program(command: str) -> None:
+    assert may_name_program(command.split())
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "git push -u origin main", "git push --force-with-lease", "git fetch --all", "git clone -q a b", "git grep -n a",
+        "find . -name a", "rg -n --glob=*.py a", "sort -u a", "gh repo clone a", "fd -H a", "git rebase --continue", "ls -x",
+        "git log --", "make -x",
+    ],
+)  # fmt: skip
+def test_other_options_name_none(command: str) -> None:
+    assert not may_name_program(command.split())
 
 
 @pytest.mark.parametrize(
