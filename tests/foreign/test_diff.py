@@ -446,6 +446,7 @@ def rules(**permissions: list[str]) -> dict[str, str]:
         ({"allow": ["Read(src/*)"]}, {"allow": ["Read(src/keys/**)"]}, "widened"),
         ({"allow": ["Read(src/**)"]}, {"allow": ["Read(src/../keys/**)"]}, "widened"),
         ({"allow": ["Read(src/**)"]}, {"allow": ["Read(src/app/**)"]}, "narrowed"),
+        ({"ask": ["Edit(./x)", "Write(./x)"]}, {"ask": ["Edit(./x)"]}, "same"),
     ],
 )
 def test_a_rule_that_shows_in_no_row_is_judged(
