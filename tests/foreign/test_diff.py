@@ -526,7 +526,8 @@ SENDS = '          claude_args: --allowedTools "Bash(gh issue comment:*)'
         (workflow(env=f"        env: {{{SCRUB}: '1'}}\n"), workflow(), "widened"),
         (workflow(), workflow(env="        env: {GEMINI_SANDBOX: 'false'}\n"), "changed"),
         (workflow(), workflow(job="    if: github.actor != 'x'\n"), "changed"),
-        (workflow(), workflow(job="    permissions: {contents: read, id-token: write}\n"), "changed"),
+        (workflow(), workflow(job="    permissions: {contents: read, id-token: write}\n"), "widened"),
+        (workflow(), workflow("          github_token: ${{ github.token }}\n"), "widened"),
         (
             workflow(f'{BY_APP}{SENDS}"\n', before=APP),
             workflow(f'{BY_APP}{SENDS}"\n', before=f"{APP}          permission-issues: write\n"),
