@@ -557,3 +557,28 @@ def test_another_address_of_the_model_in_gh_aw_widens(tmp_path: Path) -> None:
         for env in ("", "  env:\n    ANTHROPIC_BASE_URL: https://m.example.com\n")
     )
     assert compared(tmp_path, "gh-aw", before, after).difference.verdict == "widened"
+
+
+def of_gh_aw(more: str = "", on: str = "") -> dict[str, str]:
+    return {".github/workflows/w.md": f"---\non:\n  issues:\n{on}{more}---\nGo.\n"}
+
+
+def job_of_gh_aw(permissions: str) -> dict[str, str]:
+    return of_gh_aw(f"jobs:\n  label:\n    permissions: {permissions}\n    steps: []\n")
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "verdict"),
+    [
+        (of_gh_aw(on="  skip-bots: [a]\n"), of_gh_aw(on="  skip-bots: [b, a]\n"), "narrowed"),
+        (of_gh_aw(on="  skip-bots: [a]\n"), of_gh_aw(), "widened"),
+        (of_gh_aw(on="  skip-roles: [read]\n"), of_gh_aw(on="  skip-roles: read\n"), "changed"),
+        (job_of_gh_aw("{issues: read}"), job_of_gh_aw("{issues: write}"), "widened"),
+        (job_of_gh_aw("write-all"), job_of_gh_aw("read-all"), "narrowed"),
+        (of_gh_aw(), job_of_gh_aw("{contents: read}"), "changed"),
+    ],
+)
+def test_what_no_row_of_gh_aw_shows_is_judged(
+    tmp_path: Path, before: dict[str, str], after: dict[str, str], verdict: str
+) -> None:
+    assert compared(tmp_path, "gh-aw", before, after).difference.verdict == verdict

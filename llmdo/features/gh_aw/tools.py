@@ -180,6 +180,19 @@ def _outputs(documents: Iterable[Document]) -> Iterator[tuple[str, Place]]:
                 yield str(name), Place(document, ("safe-outputs", name), of_key=True)
 
 
+def written_by_jobs(documents: Iterable[Document]) -> Iterator[str]:
+    """The permissions to change something on GitHub of a workflow's own jobs, which may act on what the agent says."""
+    for document in documents:
+        for route in ((JOBS,), ("safe-outputs", JOBS)):
+            for name, job in table(document.data, *route).items():
+                given = table(job).get("permissions")
+                if given == "write-all":
+                    yield f"{name}: write-all"
+                for scope, level in table(given).items():
+                    if level == "write":
+                        yield f"{name}: {scope}: write"
+
+
 def _github(tools: Mapping[str, _NamedTool], at: Place) -> Iterator[Grant]:
     """GitHub's server, which every workflow has unless it refuses it; its token reads unless writing is set."""
     tool = tools.get("github")
