@@ -582,3 +582,12 @@ def test_what_no_row_of_gh_aw_shows_is_judged(
     tmp_path: Path, before: dict[str, str], after: dict[str, str], verdict: str
 ) -> None:
     assert compared(tmp_path, "gh-aw", before, after).difference.verdict == verdict
+
+
+def test_a_server_of_vs_code_that_no_agent_has_is_a_gain(tmp_path: Path) -> None:
+    agent = {".github/agents/a.agent.md": "---\ndescription: Reads.\ntools: [read]\n---\nRead.\n"}
+    one, two = (
+        {".vscode/mcp.json": json.dumps({"servers": {name: {"command": name} for name in names}})}
+        for names in (["docs"], ["docs", "notes"])
+    )
+    assert compared(tmp_path, "auto", agent | one, agent | two).difference.verdict == "widened"
