@@ -254,8 +254,8 @@ def _others_agents(team: Team, teams: Sequence[Team]) -> set[str]:
     """The files that are certainly agents of another format."""
     others = [other for other in teams if other.format != team.format and other.agents]
     if team.format in _OF_SEVERAL:
-        theirs = [other for other in others if other.format not in _OF_SEVERAL]
-        return {path for other in theirs for path in {*other.files} - _unused(team, other)}
+        makers = [other for other in others if other.format not in _OF_SEVERAL]
+        return {path for other in makers for path in {*other.files} - _unused(team, other)}
     if team.format == "claude" and not any(path.endswith(_PLUGIN) for path in team.files):
         # `agents` may be anybody's folder: beside their own manifests it is that of these.
         theirs = (_taken(other) for other in others if other.format in _CERTAIN)
