@@ -162,15 +162,23 @@ class ClientEvents:
     """The folder of the plugin that commands are of; empty for the project."""
 
     def hooks(
-        self, tables: Iterable[Place], *, reads: Collection[str], off: Collection[str] = ()
+        self,
+        tables: Iterable[Place],
+        *,
+        reads: Collection[str],
+        off: Collection[str] = (),
+        known: Collection[str] | None = None,
     ) -> Iterator[Grant]:
         """Those of tables of hooks; what hooks of the events `reads` print goes into the conversation.
 
-        `off` are the names and the commands of hooks that are switched off.
+        `off` are the names and the commands of hooks that are switched off. `known` are the events that the client has,
+        where it runs nothing at others.
         """
         for place in tables:
             for hook in hooks_in(place):
                 if hook.called in off or hook.command in off or OWN_HOOK.fullmatch(hook.command):
+                    continue
+                if known is not None and hook.event not in known:
                     continue
                 is_read = hook.event in reads
                 if hook.is_address:

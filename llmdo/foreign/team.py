@@ -212,6 +212,8 @@ _PLUGIN = ".claude-plugin/plugin.json"
 """The file by which a folder is a plugin of Claude Code."""
 _OF_SEVERAL = frozenset({"mcp", "skills"})
 """Formats of files that clients of several makers read: servers, skills."""
+_WITHOUT_SESSION = "copilot"
+"""The format of which the session that a person talks to is in no file, and so need not be among the agents."""
 _CERTAIN = frozenset({"fast-agent", "gemini"})
 """Formats that take files of `agents` for theirs only next to a manifest of their own."""
 
@@ -252,12 +254,25 @@ def _others_agents(team: Team, teams: Sequence[Team]) -> set[str]:
     """The files that are certainly agents of another format."""
     others = [other for other in teams if other.format != team.format and other.agents]
     if team.format in _OF_SEVERAL:
-        return {path for other in others if other.format not in _OF_SEVERAL for path in other.files}
+        makers = [other for other in others if other.format not in _OF_SEVERAL]
+        return {path for other in makers for path in {*other.files} - _unused(team, other)}
     if team.format == "claude" and not any(path.endswith(_PLUGIN) for path in team.files):
         # `agents` may be anybody's folder: beside their own manifests it is that of these.
         theirs = (_taken(other) for other in others if other.format in _CERTAIN)
         return {path for paths in theirs for path in paths if not path.startswith(_OF_CLAUDE)}
     return set()
+
+
+def _unused(team: Team, other: Team) -> set[str]:
+    """The files with a server that no agent of the other team has; its client starts it in a session without a file."""
+    if other.format != _WITHOUT_SESSION:
+        return set()
+    used = [grant.server for agent in other.agents for grant in agent.grants if grant.server]
+    return {
+        agent.path
+        for agent in team.agents
+        if any(grant.server and grant.server not in used for grant in agent.grants)
+    }
 
 
 def _taken(team: Team) -> set[str]:

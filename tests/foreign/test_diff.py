@@ -446,6 +446,7 @@ def rules(**permissions: list[str]) -> dict[str, str]:
         ({"allow": ["Read(src/*)"]}, {"allow": ["Read(src/keys/**)"]}, "widened"),
         ({"allow": ["Read(src/**)"]}, {"allow": ["Read(src/../keys/**)"]}, "widened"),
         ({"allow": ["Read(src/**)"]}, {"allow": ["Read(src/app/**)"]}, "narrowed"),
+        ({"ask": ["Edit(./x)", "Write(./x)"]}, {"ask": ["Edit(./x)"]}, "same"),
     ],
 )
 def test_a_rule_that_shows_in_no_row_is_judged(
@@ -525,7 +526,8 @@ SENDS = '          claude_args: --allowedTools "Bash(gh issue comment:*)'
         (workflow(env=f"        env: {{{SCRUB}: '1'}}\n"), workflow(), "widened"),
         (workflow(), workflow(env="        env: {GEMINI_SANDBOX: 'false'}\n"), "changed"),
         (workflow(), workflow(job="    if: github.actor != 'x'\n"), "changed"),
-        (workflow(), workflow(job="    permissions: {contents: read, id-token: write}\n"), "changed"),
+        (workflow(), workflow(job="    permissions: {contents: read, id-token: write}\n"), "widened"),
+        (workflow(), workflow("          github_token: ${{ github.token }}\n"), "widened"),
         (
             workflow(f'{BY_APP}{SENDS}"\n', before=APP),
             workflow(f'{BY_APP}{SENDS}"\n', before=f"{APP}          permission-issues: write\n"),
@@ -555,3 +557,37 @@ def test_another_address_of_the_model_in_gh_aw_widens(tmp_path: Path) -> None:
         for env in ("", "  env:\n    ANTHROPIC_BASE_URL: https://m.example.com\n")
     )
     assert compared(tmp_path, "gh-aw", before, after).difference.verdict == "widened"
+
+
+def of_gh_aw(more: str = "", on: str = "") -> dict[str, str]:
+    return {".github/workflows/w.md": f"---\non:\n  issues:\n{on}{more}---\nGo.\n"}
+
+
+def job_of_gh_aw(permissions: str) -> dict[str, str]:
+    return of_gh_aw(f"jobs:\n  label:\n    permissions: {permissions}\n    steps: []\n")
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "verdict"),
+    [
+        (of_gh_aw(on="  skip-bots: [a]\n"), of_gh_aw(on="  skip-bots: [b, a]\n"), "narrowed"),
+        (of_gh_aw(on="  skip-bots: [a]\n"), of_gh_aw(), "widened"),
+        (of_gh_aw(on="  skip-roles: [read]\n"), of_gh_aw(on="  skip-roles: read\n"), "changed"),
+        (job_of_gh_aw("{issues: read}"), job_of_gh_aw("{issues: write}"), "widened"),
+        (job_of_gh_aw("write-all"), job_of_gh_aw("read-all"), "narrowed"),
+        (of_gh_aw(), job_of_gh_aw("{contents: read}"), "changed"),
+    ],
+)
+def test_what_no_row_of_gh_aw_shows_is_judged(
+    tmp_path: Path, before: dict[str, str], after: dict[str, str], verdict: str
+) -> None:
+    assert compared(tmp_path, "gh-aw", before, after).difference.verdict == verdict
+
+
+def test_a_server_of_vs_code_that_no_agent_has_is_a_gain(tmp_path: Path) -> None:
+    agent = {".github/agents/a.agent.md": "---\ndescription: Reads.\ntools: [read]\n---\nRead.\n"}
+    one, two = (
+        {".vscode/mcp.json": json.dumps({"servers": {name: {"command": name} for name in names}})}
+        for names in (["docs"], ["docs", "notes"])
+    )
+    assert compared(tmp_path, "auto", agent | one, agent | two).difference.verdict == "widened"

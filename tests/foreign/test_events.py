@@ -287,6 +287,15 @@ def test_what_is_no_hook_runs_nothing(form: str, wrong: Any, tmp_path: Path) -> 
     assert not [event for event in events if Capability("proc.exec") in event.capabilities]
 
 
+def test_gemini_cli_runs_nothing_at_an_event_that_it_does_not_have(tmp_path: Path) -> None:
+    for event, count in (("PreToolUse", 0), ("BeforeTool", 1)):
+        hooks = {event: [{"hooks": [{"type": "command", "command": "./a.sh"}]}], "enabled": True}
+        read = written(tmp_path, {".gemini/settings.json": json.dumps({"hooks": hooks})}, "gemini")
+        (session,) = read.team.agents
+        assert len(session.events) == count
+        assert [problem.code for problem in read.team.problems] == ["LDO151"] * (1 - count)
+
+
 @pytest.mark.parametrize("path", [".codex/hooks.json", ".cursor/hooks.json", ".github/hooks/a.json"])
 def test_a_project_of_nothing_but_hooks_is_read(path: str, tmp_path: Path) -> None:
     text = json.dumps(

@@ -139,8 +139,8 @@ class ClaudeSettings:
 
     @property
     def written(self) -> dict[str, tuple[str, ...]]:
-        """The rules as they are written, and the variables that switch a protection on or off among them."""
-        lines = written(self.rules)
+        """The rules that count, as they are written, and the variables that switch a protection on or off."""
+        lines = written(rule for rule in self.rules if flaw(rule) is None)
         for word, switches in (("allow", EXPOSING), ("deny", PROTECTING)):
             on = [f"env {name}" for name, values in switches.items() if self.variables.get(name) in values]
             if on:

@@ -17,6 +17,12 @@ if TYPE_CHECKING:
 
 READS = frozenset({"BeforeAgent", "SessionStart"})
 """The events whose hooks add to the conversation."""
+EVENTS = READS | {
+    "AfterAgent", "AfterModel", "AfterTool", "BeforeModel", "BeforeTool", "BeforeToolSelection", "Notification",
+    "PreCompress", "SessionEnd",
+}  # fmt: skip
+_SETTINGS = frozenset({"disabled", "enabled", "notifications"})
+"""Keys of `hooks` that are no events."""
 _SECTIONS = ("hooksConfig", "hooks")
 _SWITCHES = (*((section, "enabled") for section in _SECTIONS), ("tools", "enableHooks"))
 """Settings that are false where no hook runs."""
@@ -46,9 +52,21 @@ def settings_events(files: Files, document: Document) -> Iterator[Grant]:
     hooks = [Place(document, ("hooks",))]
     note_unheeded(files, hooks, switch, off)
     if switch is None:
-        yield from client.hooks(hooks, reads=READS, off=off)
+        _judge_events(files, hooks)
+        yield from client.hooks(hooks, reads=READS, off=off, known=EVENTS)
 
 
 def hook_events(files: Files, tables: Iterable[Place], root: str) -> Iterator[Grant]:
     """The hooks of an extension in the folder `root`."""
-    yield from ClientEvents(files, root).hooks(tables, reads=READS)
+    tables = list(tables)
+    _judge_events(files, tables)
+    yield from ClientEvents(files, root).hooks(tables, reads=READS, known=EVENTS)
+
+
+def _judge_events(files: Files, tables: Iterable[Place]) -> None:
+    """Notes hooks at events that Gemini CLI does not have, as those of other clients: they never run."""
+    for place in tables:
+        for event in table(place.data):
+            if event not in EVENTS | _SETTINGS:
+                at = Place(place.document, (*place.route, event), of_key=True)
+                files.unknown_key(at, event, EVENTS)

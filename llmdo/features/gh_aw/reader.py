@@ -13,8 +13,8 @@ from llmdo.base.parts import text as words_of
 from llmdo.base.source import Source
 from llmdo.base.values import dataclass, field
 from llmdo.features.gh_aw import FILES
-from llmdo.features.gh_aw.strangers import starts_of
-from llmdo.features.gh_aw.tools import FIREWALL, grants_of, is_sandboxed, judge_tools
+from llmdo.features.gh_aw.strangers import kept_out, starts_of
+from llmdo.features.gh_aw.tools import FIREWALL, grants_of, is_sandboxed, judge_tools, written_by_jobs
 from llmdo.foreign import reading
 from llmdo.foreign.events import models_addresses
 from llmdo.foreign.files import Files
@@ -24,7 +24,7 @@ from llmdo.syntax.document import Place
 from llmdo.syntax.globs import escape
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Iterator
+    from collections.abc import Container, Iterator, Sequence
 
     from llmdo.foreign.tree import Tree
     from llmdo.syntax.document import Document
@@ -104,6 +104,7 @@ class _WorkflowReader:
             events=tuple(models_addresses(_variables(main))),
             in_checkout=True,
             starts=tuple(starts_of(main)),
+            permissions=_stated(parts),
             sandbox=FIREWALL if is_sandboxed(main) else None,
         )
 
@@ -168,6 +169,12 @@ class _WorkflowReader:
     def _judge(self, document: Document) -> None:
         judge_tools(self.files, document)
         self.files.misspelt_keys(document, KEYS)
+
+
+def _stated(parts: Sequence[Document]) -> dict[str, tuple[str, ...]]:
+    """The changes on GitHub that its own jobs may make, and those who do not start it: no row shows either."""
+    lines = {"allow": tuple(written_by_jobs(parts)), "deny": tuple(kept_out(parts[0]))}
+    return {word: each for word, each in lines.items() if each}
 
 
 def _variables(main: Document) -> Iterator[tuple[str, str, Place]]:

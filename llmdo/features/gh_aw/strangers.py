@@ -67,6 +67,15 @@ def starts_of(main: Document) -> Iterator[Start]:
             yield Start(event, by, Place(main, ("on", event), of_key=True))
 
 
+def kept_out(main: Document) -> Iterator[str]:
+    """The bots and roles that do not start a workflow although its events would let them."""
+    events = table(main.data.get("on"))
+    for key in ("skip-bots", "skip-roles"):
+        names: object = events.get(key, main.data.get(key))
+        for name in sorted({text(each) for each in (names, *items(names))} - {""}):
+            yield f"{key}: {name}"
+
+
 def _by_members(event: str) -> Starter:
     return "the owner" if event.partition(" ")[0] in _BY_CLOCK else "those who may write"
 

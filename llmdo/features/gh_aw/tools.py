@@ -27,6 +27,8 @@ FIREWALL = "firewall"
 CONNECTS = "net.connect"
 COPILOT = "copilot"
 """The engine of a workflow that names none."""
+_FETCHING_THEMSELVES = (COPILOT, "claude")
+"""The beginnings of the names of engines with a tool of their own for pages; gh-aw goes by how a name begins."""
 
 NOBODYS = frozenset({"127.0.0.1", "defaults", "local", "localhost"})
 """Allowed items that send to nobody: certificates, package mirrors of the system, the machine itself."""
@@ -180,6 +182,19 @@ def _outputs(documents: Iterable[Document]) -> Iterator[tuple[str, Place]]:
                 yield str(name), Place(document, ("safe-outputs", name), of_key=True)
 
 
+def written_by_jobs(documents: Iterable[Document]) -> Iterator[str]:
+    """The permissions to change something on GitHub of a workflow's own jobs, which may act on what the agent says."""
+    for document in documents:
+        for route in ((JOBS,), ("safe-outputs", JOBS)):
+            for name, job in table(document.data, *route).items():
+                given = table(job).get("permissions")
+                if given == "write-all":
+                    yield f"{name}: write-all"
+                for scope, level in table(given).items():
+                    if level == "write":
+                        yield f"{name}: {scope}: write"
+
+
 def _github(tools: Mapping[str, _NamedTool], at: Place) -> Iterator[Grant]:
     """GitHub's server, which every workflow has unless it refuses it; its token reads unless writing is set."""
     tool = tools.get("github")
@@ -246,13 +261,13 @@ def _confined(grant: Grant, documents: Sequence[Document]) -> Grant:
 
 
 def _fetching(grant: Grant, documents: Sequence[Document]) -> Grant:
-    """The fetching of pages; Copilot's own is behind the firewall, that of other engines is not."""
+    """The fetching of pages; what Copilot and Claude Code do themselves is behind the firewall, a server is not."""
     engines = (document.data.get("engine") for document in documents)
     named = next(
         (table(each).get("id", COPILOT) if isinstance(each, dict) else each for each in engines if each),
         COPILOT,
     )
-    if named != COPILOT or not is_sandboxed(documents[0]):
+    if not str(named).startswith(_FETCHING_THEMSELVES) or not is_sandboxed(documents[0]):
         return grant
     left = {each for each in grant.capabilities if each.name != CONNECTS}
     return replace(grant, capabilities=tuple(sorted({*left, *sent_to(documents)}, key=str)))

@@ -218,6 +218,13 @@ def _json(value: str, at: Place, tree: Checkout) -> Document | None:
     return None if not path or (leaves(path) and path not in tree.written) else tree.json(path)
 
 
+def lacks_token(site: Site) -> bool:
+    """Whether the action certainly gets no token of its app, and so ends before its agent starts."""
+    if site.run.program != "claude-code-action" or site.input("github_token"):
+        return False
+    return site.permissions.scopes is not None and site.permissions.level("id-token") != "write"
+
+
 def _unattended(grant: Grant, options: ClaudeOptions) -> Iterator[Grant]:
     """A grant with the decision of an unattended run."""
     if grant.decision == "needs_approval" and options.rest == "needs_approval":

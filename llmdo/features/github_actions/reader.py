@@ -16,6 +16,7 @@ from llmdo.features.github_actions.claude_code import (
     claude_grants,
     claude_problems,
     is_unchecked_after_a_run,
+    lacks_token,
     scrubs_by_itself,
     starters_of_action,
 )
@@ -171,13 +172,21 @@ def _agent(site: Site, repository: Tree, problems: list[Diagnostic]) -> Agent:
         events=tuple(models_addresses((each.name, each.value, each.at) for each in site.variables.values())),
         in_checkout=True,
         hides_secrets=_hides_secrets(site, grants),
-        permissions={"deny": (f"env {_SCRUB}",)} if _is_scrubbed(site) else {},
+        permissions={"deny": withheld} if (withheld := tuple(_withheld(site))) else {},
         inherits=inherits,
         asks=SECOND_MODEL,
         narrower=_NARROWER.get(site.run.program, "name the tools that it needs"),
         sandbox=FIREWALL if firewall else None,
         starts=tuple(sorted(site.trigger.starts(by, unchecked), key=lambda start: start.event)),
     )
+
+
+def _withheld(site: Site) -> Iterator[str]:
+    """What its options keep from it, or it from starting, where no row shows that."""
+    if _is_scrubbed(site):
+        yield f"env {_SCRUB}"
+    if lacks_token(site):
+        yield "start without github_token and id-token"
 
 
 def _hides_secrets(site: Site, grants: Iterable[Grant]) -> bool:

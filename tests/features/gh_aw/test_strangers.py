@@ -61,11 +61,12 @@ def test_steps_of_the_agents_job_bring_in_what_they_ask_github_for(tmp_path: Pat
         ("engine: copilot\n", {"net.connect:docs.example"}),
         ("engine:\n  id: copilot\n", {"net.connect:docs.example"}),
         ("engine: codex\n", {"net.connect"}),
-        ("engine:\n  id: claude\n", {"net.connect"}),
+        ("engine:\n  id: claude\n", {"net.connect:docs.example"}),
+        ("engine: claude-sonnet-4-6\n", {"net.connect:docs.example"}),
         ("sandbox:\n  agent: false\n", {"net.connect"}),
     ],
 )
-def test_pages_that_copilot_fetches_come_through_the_firewall(
+def test_pages_that_the_client_fetches_come_through_the_firewall(
     tmp_path: Path, engine: str, hosts: set[str]
 ) -> None:
     header = f"on: push\n{engine}network:\n  allowed: [defaults, docs.example]\ntools:\n  bash: false\n  web-fetch:"
