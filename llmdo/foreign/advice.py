@@ -19,6 +19,7 @@ from llmdo.foreign.edits import (
     lost_as_well,
     milder_after,
     sources_of,
+    tools_text,
     unsure_after,
     way_text,
     with_one_line,
@@ -86,14 +87,13 @@ def places(project: Foreign, flow: Flow) -> list[Related]:
 def hint(project: Foreign, flow: Flow) -> str | None:
     """The line to change, what to write there and what is lost by it."""
     best = edit(project, flow)
-    return f"{best.text}{_milder(project, flow, best) or unsure_after(project, flow, best)}" if best else None
+    return f"{best.text}{_milder(project, flow, best) or unsure_after(flow, best)}" if best else None
 
 
 def _milder(project: Foreign, flow: Flow, best: FlowEdit) -> str:
     """The milder flow that stays after an edit, and the edit that ends it if one does."""
-    left = list(dict.fromkeys(milder_after(flow, best)))
-    tools = list(dict.fromkeys(f"`{excerpt(each[2] if each[2] != '*' else each[1])}`" for each in left))
-    if not tools:
+    left = milder_after(flow, best)
+    if not left:
         return ""
     at = _place_of(project, left[0])
     line = line_without(best, left[0], at) if at else None
@@ -101,9 +101,8 @@ def _milder(project: Foreign, flow: Flow, best: FlowEdit) -> str:
         f"write `{line}` instead" if line else _change_of(project, left[0], best._replace(of_source=None))
     )
     if len(left) > 1 or change is None:
-        more = f" and {len(tools) - MANY} more" if len(tools) > MANY else ""
-        return f"; a milder flow stays, by {', '.join(tools[:MANY])}{more}"
-    return f"; {tools[0]} can then still send data: {change}"
+        return f"; a milder flow stays, by {tools_text(left)}"
+    return f"; {tools_text(left)} can then still send data: {change}"
 
 
 def edit(project: Foreign, flow: Flow) -> FlowEdit | None:
@@ -247,7 +246,8 @@ def _edits(project: Foreign, flow: Flow) -> Iterator[FlowEdit]:
             taken = every if leg is private else _taken(project, leg, every, text)
             caller, callee = (leg.path[0].name, leg.path[1].name) if _is_called(project, leg) else ("", "")
             side = None if leg is private or caller else leg is source
-            yield FlowEdit(text, taken, caller, callee, side, _item_of(project, leg, text))
+            items, keeps = _item_of(project, leg, text), _keeps(project, leg)
+            yield FlowEdit(text, taken, caller, callee, side, items, keeps)
     if cut := _of_calls(project, flow):
         yield cut
     yield from filter(None, (_of_settings(project, leg, every) for leg in legs if leg is not private))
@@ -303,6 +303,20 @@ def _taken(project: Foreign, leg: _Leg, every: frozenset[Spot], text: str) -> fr
         or (each[0] == own[0] and given and is_like(each[2], given.tool))
         or (rule and (other := _place_of(project, each, leg.capability)) and other.location == rule)
     )
+
+
+def _keeps(project: Foreign, leg: _Leg) -> frozenset[Spot]:
+    """The tool of a leg if other rules than those that an edit takes out allow it as well."""
+    given, agent = _grant(project, leg), named(project.team.agents).get(leg.path[-2].name)
+    if given is None or agent is None or not given.unasked_by:
+        return frozenset()
+    others = [
+        each
+        for each in agent.grants
+        if (each.toolset, each.tool) == (given.toolset, given.tool) and each.decision == "allowed"
+    ]
+    is_left = any(each.rule_at and each.unasked_by != given.unasked_by for each in others)
+    return frozenset({(agent.name, leg.path[-1].name, leg.tool)} if is_left else ())
 
 
 def _is_declared_at(project: Foreign, at: Place, spot: Spot) -> bool:

@@ -12,14 +12,17 @@ from llmdo.policy.authority import Capability
 from llmdo.syntax.document import Place
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from llmdo.foreign import Foreign
-    from llmdo.foreign.flows import Flow
+    from llmdo.foreign.flows import Flow, Found
     from llmdo.foreign.team import Agent, Grant
+    from llmdo.reach.flows import Entrance, UnaskedEnd
 
 _WITH_COMMANDS = frozenset({"token"})
 """Tools that nothing but commands uses."""
+_STILL = {"search": "still brings words if its model has it", "words": "may still bring words"}
+"""The rest of a sentence about tools that may bring words, by the part of a flow that is not known."""
 Spot = tuple[str, str, str]
 """A worker, its toolset and its tool."""
 
@@ -38,6 +41,8 @@ class FlowEdit(NamedTuple):
     """Whether it is about what brings the words, or else the way out; None if about what lies between."""
     items: tuple[Place, tuple[str, ...]] | None = None
     """The tools that it takes out of an agent's own list, with the place of the first."""
+    keeps: frozenset[Spot] = frozenset()
+    """Those of the tools that still read after it, by milder rules."""
 
     def ends(self, spot: Spot) -> bool:
         """Whether a tool is no longer below the agent."""
@@ -63,10 +68,9 @@ def way_text(flow: Flow) -> str:
 
 def left_after(flow: Flow, after: FlowEdit) -> list[Spot]:
     """The tools by which a flow as grave is left after an edit: of the end that it is about, or of the fewer ones."""
-    as_grave = flow._replace(ends=tuple(each for each in flow.ends if each.rank == flow.way))
-    sources, ends = (
-        [each for each in those if not after.ends(each)] for those in (sources_of(flow), ends_of(as_grave))
-    )
+    left = [each for each in flow.found if each.guess == flow.guess and _stays(each, after)]
+    sources = _spots((source for each in left for source in each.sources), after)
+    ends = _spots((end for each in left for end in each.ends if end.rank == flow.way), after)
     if not sources or not ends:
         return []
     # An event does not go the same way as a tool.
@@ -82,22 +86,53 @@ def leaves_milder(flow: Flow, after: FlowEdit) -> bool:
 
 
 def milder_after(flow: Flow, after: FlowEdit) -> list[Spot]:
-    """The tools by which something gets out after an edit, if words still come in; none by a token alone."""
-    ends = [each for each in ends_of(flow) if each[2] not in _WITH_COMMANDS and not after.ends(each)]
-    return ends if any(not after.ends(each) for each in sources_of(flow)) else []
+    """The tools by which something gets out after an edit, in flows that are as sure."""
+    left = [each for each in flow.found if each.guess == flow.guess and _stays(each, after)]
+    return _ways_out(left, after)
 
 
-def unsure_after(project: Foreign, flow: Flow, after: FlowEdit) -> str:
-    """The rest of a hint about a tool that some models alone bring, if an edit leaves it to bring words."""
-    if not after.of_source:
+def unsure_after(flow: Flow, after: FlowEdit) -> str:
+    """The rest of a hint about the surest flow of which one part is not known that an edit leaves."""
+    left = [each for each in flow.found if each.guess != flow.guess and _stays(each, after)]
+    if not left:
         return ""
-    readers = {each.worker for each in flow.sources}
-    agents = [agent for name, agent in named(project.team.agents).items() if name in readers]
-    grants = [
-        each for agent in agents for each in agent.grants if each.may_lack and each.decision == "allowed"
-    ]
-    tools = dict.fromkeys(f"`{each.tool}`" for each in grants)
-    return f"; {', '.join(tools)} still brings words if its model has it" if tools else ""
+    if still := _STILL.get(left[0].guess or ""):
+        taken = {tool for _, _, tool in after.takes}
+        spots = _spots(left[0].sources, after)
+        others = [worker for worker, _, tool in spots if tool in taken]
+        of_whom = f" of {names_text(others)}" if len(others) == len(spots) else ""
+        return f"; {tools_text(spots)}{of_whom} {still}"
+    return f"; a flow that is less sure stays, by {tools_text(_ways_out(left[:1], after))}"
+
+
+def tools_text(spots: Iterable[Spot]) -> str:
+    """The first tools of several, as a sentence has them."""
+    return names_text(tool if tool != "*" else toolset for _, toolset, tool in spots)
+
+
+def names_text(names: Iterable[str]) -> str:
+    """The first names of several, as a sentence has them."""
+    each = list(dict.fromkeys(f"`{excerpt(name)}`" for name in names))
+    more = f" and {len(each) - MANY} more" if len(each) > MANY else ""
+    return f"{', '.join(each[:MANY])}{more}"
+
+
+def _stays(found: Found, after: FlowEdit) -> bool:
+    """Whether words, private data and a way out are left after an edit."""
+    read = _spots(found.private, after._replace(takes=after.takes - after.keeps))
+    return bool(_spots(found.sources, after) and read and _ways_out([found], after))
+
+
+def _ways_out(found: Iterable[Found], after: FlowEdit) -> list[Spot]:
+    """The tools by which something gets out after an edit; a token without commands is none."""
+    ends = _spots((end for each in found for end in each.ends), after)
+    return [each for each in ends if each[2] not in _WITH_COMMANDS]
+
+
+def _spots(tools: Iterable[Entrance | UnaskedEnd], after: FlowEdit) -> list[Spot]:
+    """Those of the tools that an edit leaves."""
+    spots = dict.fromkeys((each.worker, each.toolset, each.tool) for each in tools)
+    return [each for each in spots if not after.ends(each)]
 
 
 def sources_of(flow: Flow) -> list[Spot]:
