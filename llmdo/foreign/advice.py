@@ -41,6 +41,7 @@ from llmdo.foreign.instead import (
     key_around,
     list_without,
     loss_of,
+    name_at,
     permission_of,
     runs_commands,
 )
@@ -184,7 +185,8 @@ def _tool_at(project: Foreign, spot: Spot) -> str:
     """A tool with its place."""
     worker, toolset, tool = spot
     agent, at = named(project.team.agents).get(worker), _place_of(project, spot)
-    name = f"`{excerpt(tool if tool != '*' else toolset)}`"
+    given = _grant(project, _leg_of(spot))
+    name = f"`{name_at(given, at) if given and at and tool != '*' else excerpt(tool if tool != '*' else toolset)}`"
     is_named = at is not None and (agent is None or agent.path)
     return f"{name} ({place(at.location)})" if at and is_named else f"{name} of `{excerpt(worker)}`"
 
@@ -387,7 +389,7 @@ def _edit(project: Foreign, leg: _Leg) -> str | None:
         return None
     at = given.at if given.is_free_anyway and at == given.rule_at else at
     agent = named(project.team.agents).get(leg.path[-2].name)
-    name, key = f"`{excerpt(given.tool)}`", key_around(at)
+    name, key = f"`{name_at(given, at)}`", key_around(at)
     whole = [each for each in agent.grants if each.tool == given.tool] if agent else []
     is_whole = at.route[:1] == (HEADER,) and not given.server and any(map(runs_commands, whole))
     lost = NO_COMMANDS if is_whole else loss_of(given)
@@ -406,7 +408,7 @@ def _edit(project: Foreign, leg: _Leg) -> str | None:
     elif agent.path and (agent.inherits or given.is_default):
         change = agent.narrower
     elif left := list_without(at, given.tool):
-        change = f"write `{left}`, without {name}"
+        change = f"write `{left}`, without `{excerpt(given.tool)}`"
     elif instead and (form == "opencode" or at.route[:1] != (HEADER,)):
         change, lost, at = instead.change, instead.lost or lost, instead.at or at
     elif leg.is_ruled and given.rule_at:

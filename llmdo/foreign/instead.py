@@ -238,6 +238,13 @@ def item_at(at: Place) -> str | None:
     return marked if _TOOL.fullmatch(marked) else None
 
 
+def name_at(given: Grant, at: Place) -> str:
+    """The name of a tool as the line at a place has it, with what it is allowed for."""
+    marked = _marked(at)
+    is_rule = marked.partition("(")[:2] == (given.tool.partition("(")[0], "(") and marked.endswith(")")
+    return excerpt(marked if is_rule else given.tool, LONGEST)
+
+
 def is_listed(at: Place, tool: str) -> bool:
     """Whether a tool is an item of the value at a place, or of a value around it."""
     return at.of_key or any(isinstance(step, int) for step in at.route) or tool in str(at.data)
