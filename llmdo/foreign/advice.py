@@ -13,11 +13,13 @@ from llmdo.foreign.edits import (
     calling,
     ends_of,
     is_like,
+    kept_after,
     leaves_milder,
     left_after,
     line_without,
     lost_as_well,
     milder_after,
+    place_of_change,
     sources_of,
     tools_text,
     unsure_after,
@@ -223,11 +225,7 @@ def _edits(project: Foreign, flow: Flow) -> Iterator[FlowEdit]:
     source, private, way = _legs(flow)
     every = frozenset((*sources_of(flow), *ends_of(flow)))
     writer = named(project.team.agents).get(way.path[-2].name)
-    if (
-        flow.way == WayOut.OWN_CODE
-        and writer
-        and (text := without_files(writer, writer.format or project.team.format))
-    ):
+    if flow.way == WayOut.OWN_CODE and writer and (text := without_files(writer)):
         yield FlowEdit(text, every)
     given = _grant(project, source)
     is_plain = given is not None and not given.narrower and not given.is_default
@@ -248,7 +246,9 @@ def _edits(project: Foreign, flow: Flow) -> Iterator[FlowEdit]:
             taken = every if leg is private else _taken(project, leg, every, text)
             caller, callee = (leg.path[0].name, leg.path[1].name) if _is_called(project, leg) else ("", "")
             side = None if leg is private or caller else leg is source
-            items, keeps = _item_of(project, leg, text), _keeps(project, leg)
+            items, spot = _item_of(project, leg, text), (leg.path[-2].name, leg.path[-1].name, leg.tool)
+            tool = _grant(project, leg)
+            keeps = kept_after(project, tool, spot) if tool else frozenset()
             yield FlowEdit(text, taken, caller, callee, side, items, keeps)
     if cut := _of_calls(project, flow):
         yield cut
@@ -305,20 +305,6 @@ def _taken(project: Foreign, leg: _Leg, every: frozenset[Spot], text: str) -> fr
         or (each[0] == own[0] and given and is_like(each[2], given.tool))
         or (rule and (other := _place_of(project, each, leg.capability)) and other.location == rule)
     )
-
-
-def _keeps(project: Foreign, leg: _Leg) -> frozenset[Spot]:
-    """The tool of a leg if other rules than those that an edit takes out allow it as well."""
-    given, agent = _grant(project, leg), named(project.team.agents).get(leg.path[-2].name)
-    if given is None or agent is None or not given.unasked_by:
-        return frozenset()
-    others = [
-        each
-        for each in agent.grants
-        if (each.toolset, each.tool) == (given.toolset, given.tool) and each.decision == "allowed"
-    ]
-    is_left = any(each.rule_at and each.unasked_by != given.unasked_by for each in others)
-    return frozenset({(agent.name, leg.path[-1].name, leg.tool)} if is_left else ())
 
 
 def _is_declared_at(project: Foreign, at: Place, spot: Spot) -> bool:
@@ -423,6 +409,7 @@ def _edit(project: Foreign, leg: _Leg) -> str | None:
         )
     if agent and given.server and given.at.of_key and at == given.at:
         lost += lost_as_well(project, given, leg.path[-2].name)
+    at = place_of_change(agent, given, change, at)
     return f"{change} ({place(at.location)}); {lost}"
 
 

@@ -15,12 +15,14 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from llmdo.foreign import Foreign
-    from llmdo.foreign.flows import Flow, Found
+    from llmdo.foreign.flows import Flow, FlowLegs
     from llmdo.foreign.team import Agent, Grant
     from llmdo.reach.flows import Entrance, UnaskedEnd
 
 _WITH_COMMANDS = frozenset({"token"})
 """Tools that nothing but commands uses."""
+_OF_COMMANDS = "env"
+"""The toolset of secrets that nothing but commands reads."""
 _STILL = {"search": "still brings words if its model has it", "words": "may still bring words"}
 """The rest of a sentence about tools that may bring words, by the part of a flow that is not known."""
 Spot = tuple[str, str, str]
@@ -50,6 +52,24 @@ class FlowEdit(NamedTuple):
         return spot in self.takes or (bool(self.caller) and is_called)
 
 
+def kept_after(project: Foreign, given: Grant, spot: Spot) -> frozenset[Spot]:
+    """A tool if other rules than those that an edit takes out allow it as well; else nothing."""
+    agent = named(project.team.agents).get(spot[0])
+    others = [
+        each
+        for each in (agent.grants if agent and given.unasked_by else ())
+        if (each.toolset, each.tool) == (given.toolset, given.tool) and each.decision == "allowed"
+    ]
+    is_left = any(each.rule_at and each.unasked_by != given.unasked_by for each in others)
+    return frozenset({spot} if is_left else ())
+
+
+def place_of_change(agent: Agent | None, given: Grant, change: str, at: Place) -> Place:
+    """The place of a change of what gives a tool; a line that refuses it belongs where the agent is started."""
+    is_elsewhere = agent is not None and at.location.path != agent.at.location.path
+    return agent.at if agent and is_elsewhere and given.refusal and given.refusal in change else at
+
+
 def way_text(flow: Flow) -> str:
     """The way out, as a sentence has it."""
     tool = f"`{excerpt(flow.row.tool if flow.row.tool not in ('*', '(start)') else flow.row.path[-1].name)}`"
@@ -68,7 +88,7 @@ def way_text(flow: Flow) -> str:
 
 def left_after(flow: Flow, after: FlowEdit) -> list[Spot]:
     """The tools by which a flow as grave is left after an edit: of the end that it is about, or of the fewer ones."""
-    left = [each for each in flow.found if each.guess == flow.guess and _stays(each, after)]
+    left = [each for each in flow.legs if each.guess == flow.guess and _stays(each, after)]
     sources = _spots((source for each in left for source in each.sources), after)
     ends = _spots((end for each in left for end in each.ends if end.rank == flow.way), after)
     if not sources or not ends:
@@ -87,13 +107,13 @@ def leaves_milder(flow: Flow, after: FlowEdit) -> bool:
 
 def milder_after(flow: Flow, after: FlowEdit) -> list[Spot]:
     """The tools by which something gets out after an edit, in flows that are as sure."""
-    left = [each for each in flow.found if each.guess == flow.guess and _stays(each, after)]
+    left = [each for each in flow.legs if each.guess == flow.guess and _stays(each, after)]
     return _ways_out(left, after)
 
 
 def unsure_after(flow: Flow, after: FlowEdit) -> str:
     """The rest of a hint about the surest flow of which one part is not known that an edit leaves."""
-    left = [each for each in flow.found if each.guess != flow.guess and _stays(each, after)]
+    left = [each for each in flow.legs if each.guess != flow.guess and _stays(each, after)]
     if not left:
         return ""
     if still := _STILL.get(left[0].guess or ""):
@@ -117,15 +137,17 @@ def names_text(names: Iterable[str]) -> str:
     return f"{', '.join(each[:MANY])}{more}"
 
 
-def _stays(found: Found, after: FlowEdit) -> bool:
+def _stays(legs: FlowLegs, after: FlowEdit) -> bool:
     """Whether words, private data and a way out are left after an edit."""
-    read = _spots(found.private, after._replace(takes=after.takes - after.keeps))
-    return bool(_spots(found.sources, after) and read and _ways_out([found], after))
+    read = _spots(legs.private, after._replace(takes=after.takes - after.keeps))
+    runs = _spots((each for each in legs.ends if each.rank <= WayOut.OWN_CODE), after)
+    read = [each for each in read if runs or each[1] != _OF_COMMANDS]
+    return bool(_spots(legs.sources, after) and read and _ways_out([legs], after))
 
 
-def _ways_out(found: Iterable[Found], after: FlowEdit) -> list[Spot]:
+def _ways_out(several: Iterable[FlowLegs], after: FlowEdit) -> list[Spot]:
     """The tools by which something gets out after an edit; a token without commands is none."""
-    ends = _spots((end for each in found for end in each.ends), after)
+    ends = _spots((end for each in several for end in each.ends), after)
     return [each for each in ends if each[2] not in _WITH_COMMANDS]
 
 
@@ -189,20 +211,19 @@ def _is_in_one_list(place_of_it: Place, at: Place) -> bool:
     return lists[0] == lists[1] and HEADER in at.route[:2]
 
 
-def without_files(agent: Agent, form: str) -> str | None:
+def without_files(agent: Agent) -> str | None:
     """The edit by which an agent no longer changes the files that its commands run."""
     writing = {
-        grant.tool: grant.rule_at or grant.at
+        grant.tool: grant
         for grant in agent.grants
         if grant.decision == "allowed" and Capability("fs.write") in grant.capabilities
     }
     if not writing:
         return None
-    at = place(next(iter(writing.values())).location)
-    is_claude = form == "github-actions" and "Edit" in writing
-    tools = ",".join(sorted(writing))
-    change = f"write `--disallowedTools {tools}` in `claude_args`" if is_claude else f"deny `{tools}`"
-    return f"{change} ({at}); it then changes no files"
+    tools, first = ",".join(sorted(writing)), next(iter(writing.values()))
+    is_refused = all(each.refusal for each in writing.values())
+    change = f"write {first.refusal.replace(first.tool, tools, 1)}" if is_refused else f"deny `{tools}`"
+    return f"{change} ({place((first.rule_at or first.at).location)}); it then changes no files"
 
 
 def calling(agent: Agent) -> Place | None:

@@ -124,7 +124,7 @@ class WayOut(IntEnum):
     OPEN_SERVER = 4
 
 
-class Found(NamedTuple):
+class FlowLegs(NamedTuple):
     """The tools of the flows below an entry about which one question asks."""
 
     guess: Guess | None
@@ -143,7 +143,7 @@ class Flow(NamedTuple):
     way: WayOut
     guess: Guess | None
     """What is not known: of the source, whether it is there and brings strangers' words, of the data, or of the end."""
-    found: tuple[Found, ...]
+    legs: tuple[FlowLegs, ...]
     """The tools of all flows below the entry, the surest first."""
     of_pages: bool = False
     """Whether the words are those of pages alone that an agent chooses to read, or finds."""
@@ -153,13 +153,13 @@ class Flow(NamedTuple):
     @property
     def sources(self) -> tuple[Entrance, ...]:
         """The tools that bring the words of flows that are as sure."""
-        alike = (each.sources for each in self.found if each.guess == self.guess)
+        alike = (each.sources for each in self.legs if each.guess == self.guess)
         return tuple(dict.fromkeys(chain.from_iterable(alike)))
 
     @property
     def ends(self) -> tuple[UnaskedEnd, ...]:
         """The tools by which something gets out in flows that are as sure."""
-        alike = (each.ends for each in self.found if each.guess == self.guess)
+        alike = (each.ends for each in self.legs if each.guess == self.guess)
         return tuple(dict.fromkeys(chain.from_iterable(alike)))
 
 
@@ -241,13 +241,13 @@ def worst_flows(project: Foreign) -> dict[str, Flow]:
             if flow := flow_of(entry):
                 guess, of_pages = question.guess, question.levels in ({_FETCHED}, _UNASKED)
                 # An edit at the source leaves those of other levels as well.
-                found = tuple(
-                    Found(each.guess, other.sources, other.private, other.ends)
+                legs = tuple(
+                    FlowLegs(each.guess, other.sources, other.private, other.ends)
                     for each, flow_too in asked
                     if (other := flow_too(entry))
                 )
                 is_asked = guess in (None, "server") and _ASKED in question.levels
-                worst[entry.name] = Flow(flow.row, WayOut(flow.rank), guess, found, of_pages, is_asked)
+                worst[entry.name] = Flow(flow.row, WayOut(flow.rank), guess, legs, of_pages, is_asked)
                 break
     return worst
 

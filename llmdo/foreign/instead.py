@@ -53,7 +53,7 @@ _BY_KEY = {
 _OF_CLAUDE: dict[tuple[str, ...], str] = {
     ("permissionMode",): "permissionMode: default",
     ("permissions", "defaultMode"): '"defaultMode": "default"',
-    ("sandbox", "enabled"): '"autoAllowBashIfSandboxed": false',
+    ("sandbox", "enabled"): '"autoAllowBashIfSandboxed": false` into `sandbox',
 }
 """The settings of Claude Code that let tools go unasked, by what to write there or beside them."""
 _FREE = frozenset({":danger-full-access", ":danger-no-sandbox", "danger-full-access"})
@@ -106,6 +106,8 @@ def instead_of(form: str, given: Grant, at: Place, *, is_way: bool) -> Instead |
         setting := next((each for each in _OF_CLAUDE if at.route[: len(each)] == each), ())
     ):
         return Instead(f"write `{_OF_CLAUDE[setting]}`", ASKED)
+    if form == "claude" and given.rule_at == at and "hooks" in at.route:
+        return Instead("take this hook out", ASKED)
     if form == "opencode":
         return _of_opencode(given, at, "ask" if is_way else "deny")
     tool = given.tool.partition("(")[0]
@@ -242,7 +244,8 @@ def name_at(given: Grant, at: Place) -> str:
     """The name of a tool as the line at a place has it, with what it is allowed for."""
     marked = _marked(at)
     is_rule = marked.partition("(")[:2] == (given.tool.partition("(")[0], "(") and marked.endswith(")")
-    return excerpt(marked if is_rule else given.tool, LONGEST)
+    is_alias = "(" not in given.tool and not given.server and item_at(at) == marked
+    return excerpt(marked if is_rule or is_alias else given.tool, LONGEST)
 
 
 def is_listed(at: Place, tool: str) -> bool:

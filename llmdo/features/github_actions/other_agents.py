@@ -307,14 +307,17 @@ def copilot_grants(site: Site) -> Iterator[Grant]:
     own = ("write", "url", "shell")
     servers_named = {rule.tool for rule in rules if rule.decision == "allowed"} - {"read", *own}
     for tool in (*own, *sorted(servers_named)):
+        refusal = f"`--deny-tool {tool}` behind `{words[0]}`" if words else ""
         line = LINES[f"copilot: {tool if tool in own else 'SERVER'}"]
         for ruling in _RULES_OF_COPILOT.rulings(rules, tool, line.raised, default):
             if ruling.decision == "blocked":
                 continue
             if tool != "shell":
-                yield granted(tool, tool, map(str, ruling.capabilities), at, is_open=tool not in own)
+                given = granted(tool, tool, map(str, ruling.capabilities), at, is_open=tool not in own)
+                yield replace(given, refusal=refusal)
             elif ruling.rule is None or ruling.rule.pattern is None:
-                yield from by_shell(site, token, tool, at)
+                for given in by_shell(site, token, tool, at):
+                    yield replace(given, refusal=refusal if given.toolset == tool else "")
             else:
                 yield from by_command(site, token, ruling.rule.pattern, tool, at)
 
