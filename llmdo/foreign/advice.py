@@ -10,7 +10,6 @@ from llmdo.base.diagnostic import Related, excerpt, place
 from llmdo.foreign.building import named, named_events
 from llmdo.foreign.edits import (
     FlowEdit,
-    calling,
     ends_of,
     is_like,
     kept_after,
@@ -25,6 +24,7 @@ from llmdo.foreign.edits import (
     unsure_after,
     way_text,
     with_one_line,
+    without_calls,
     without_files,
 )
 from llmdo.foreign.flows import EVENT, WayOut
@@ -35,16 +35,13 @@ from llmdo.foreign.instead import (
     MANY,
     NO_COMMANDS,
     OTHERS_REFUSED,
-    in_permission,
     instead_of,
     is_json,
     is_listed,
-    item_at,
     key_around,
     list_without,
     loss_of,
     name_at,
-    permission_of,
     runs_commands,
 )
 from llmdo.policy.authority import gravity
@@ -116,8 +113,13 @@ def edit(project: Foreign, flow: Flow) -> FlowEdit | None:
     edits = [*_edits(project, flow)]
     ending = [each for each in edits if not left_after(flow, each)]
     whole = min(ending, key=lambda each: leaves_milder(flow, each), default=None)
+
     # Of two long lists the shorter one is no better: then it is the way out.
-    best = whole or min(edits, key=lambda each: min(len(left_after(flow, each)), MANY + 1), default=None)
+    def cost(each: FlowEdit) -> tuple[int, int]:
+        left = left_after(flow, each)
+        return min(len(left), MANY + 1), sum(_is_fixed(project, spot) for spot in left)
+
+    best = whole or min(edits, key=cost, default=None)
     if best is None or whole:
         return best
     left = left_after(flow, best)
@@ -133,6 +135,12 @@ def edit(project: Foreign, flow: Flow) -> FlowEdit | None:
     besides = "".join(f"; and {change}" for change in own[:MANY])
     besides += f"; {len(own) - MANY} more allow as much" if len(own) > MANY else ""
     return best._replace(text=f"{best.text}{others}{besides}", takes=best.takes | {*left})
+
+
+def _is_fixed(project: Foreign, spot: Spot) -> bool:
+    """Whether a tool is that of an agent that is built in, whose tools no file of its client says."""
+    agent = named(project.team.agents).get(spot[0])
+    return agent is not None and not agent.path and (agent.format or project.team.format) == "claude"
 
 
 def _given_at(project: Foreign, spot: Spot) -> tuple[Grant, Place] | None:
@@ -250,7 +258,7 @@ def _edits(project: Foreign, flow: Flow) -> Iterator[FlowEdit]:
             tool = _grant(project, leg)
             keeps = kept_after(project, tool, spot) if tool else frozenset()
             yield FlowEdit(text, taken, caller, callee, side, items, keeps)
-    if cut := _of_calls(project, flow):
+    if cut := without_calls(project, flow):
         yield cut
     yield from filter(None, (_of_settings(project, leg, every) for leg in legs if leg is not private))
 
@@ -337,30 +345,6 @@ def _leg_of(spot: Spot) -> _Leg:
 
 def _place_of(project: Foreign, spot: Spot, capability: str = "") -> Place | None:
     return _place(project, _leg_of(spot)._replace(capability=capability))
-
-
-def _of_calls(project: Foreign, flow: Flow) -> FlowEdit | None:
-    """The edit by which the entry calls no other agent, if its calls are a tool of its list."""
-    name = flow.row.path[0].name
-    agent = named(project.team.agents).get(name)
-    if agent is None or agent.inherits:
-        return None
-    is_opencode = (agent.format or project.team.format) == "opencode"
-    at = agent.everyone or (agent.calls[0].at if is_opencode and agent.calls else None) or calling(agent)
-    if at is None:
-        return None
-    tool = item_at(at)
-    if is_opencode:
-        instead = in_permission(at, permission_of(agent.at), "task", "deny")
-        change, at = instead.change, instead.at or at
-    elif tool is None:
-        return None
-    elif left := list_without(at, tool):
-        change = f"write `{left}`, without `{excerpt(tool)}`"
-    else:
-        change = f"take `{excerpt(tool)}` out of {key_around(at)}"
-    text = f"{change} ({place(at.location)}); it then calls no other agent"
-    return FlowEdit(text, frozenset(), name, items=(at, (tool,)) if tool and not is_opencode else None)
 
 
 def _item_of(project: Foreign, leg: _Leg, text: str) -> tuple[Place, tuple[str, ...]] | None:

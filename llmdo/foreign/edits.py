@@ -7,7 +7,19 @@ from typing import TYPE_CHECKING, NamedTuple
 from llmdo.base.diagnostic import excerpt, place
 from llmdo.foreign.building import named
 from llmdo.foreign.flows import EVENT, WayOut
-from llmdo.foreign.instead import HEADER, MANY, NO_COMMANDS, list_without, loss_of, runs_commands
+from llmdo.foreign.instead import (
+    HEADER,
+    MANY,
+    NO_COMMANDS,
+    calls_in,
+    in_permission,
+    item_at,
+    key_around,
+    list_without,
+    loss_of,
+    permission_of,
+    runs_commands,
+)
 from llmdo.policy.authority import Capability
 from llmdo.syntax.document import Place
 
@@ -232,6 +244,32 @@ def calling(agent: Agent) -> Place | None:
     if not agent.calls or not isinstance(listed, list) or "agent" not in listed:
         return None
     return Place(agent.at.document, (HEADER, listed.index("agent")))
+
+
+def without_calls(project: Foreign, flow: Flow) -> FlowEdit | None:
+    """The edit by which the entry calls no other agent, if its calls are a tool of its list."""
+    name = flow.row.path[0].name
+    agent = named(project.team.agents).get(name)
+    if agent is None or agent.inherits:
+        return None
+    is_opencode = (agent.format or project.team.format) == "opencode"
+    at = agent.everyone or (agent.calls[0].at if is_opencode and agent.calls else None) or calling(agent)
+    if at is None:
+        return None
+    tool = item_at(at)
+    tools = calls_in(at, tool) if tool else ()
+    names = " and ".join(f"`{excerpt(each)}`" for each in tools)
+    if is_opencode:
+        instead = in_permission(at, permission_of(agent.at), "task", "deny")
+        change, at = instead.change, instead.at or at
+    elif not tools:
+        return None
+    elif left := list_without(at, *tools):
+        change = f"write `{left}`, without {names}"
+    else:
+        change = f"take {names} out of {key_around(at)}"
+    text = f"{change} ({place(at.location)}); it then calls no other agent"
+    return FlowEdit(text, frozenset(), name, items=(at, tools) if tools and not is_opencode else None)
 
 
 def is_like(tool: str, given: str) -> bool:

@@ -34,7 +34,7 @@ _OUT = re.compile(
     r"take `(?P<tool>[^`]+)` out of `tools` \((?P<path>[^:]+):(?P<number>\d+):(?P<column>\d+)\)"
 )
 _LIST = re.compile(r"^ *(?:- |tools: ?)")
-_STAYS = re.compile(
+STAYS = re.compile(
     r"can then still send data|a milder flow stays|still brings? words|a flow that is less sure stays"
 )
 
@@ -84,7 +84,7 @@ def test_a_hint_says_whether_a_milder_flow_stays(case: Path, tmp_path: Path) -> 
         text = advice.hint(project, flow) or ""
         if after and (after.row.tool == "token" or after.row.private[-1].name == "env"):
             after = None  # which nothing but commands uses
-        assert bool(_STAYS.search(text)) is (after is not None), f"{text}: {after and after.row}"
+        assert bool(STAYS.search(text)) is (after is not None), f"{text}: {after and after.row}"
 
 
 @pytest.mark.parametrize("case", FLOWING, ids=lambda case: f"{case.parent.name}/{case.name}")
