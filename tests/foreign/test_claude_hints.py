@@ -5,7 +5,7 @@ from __future__ import annotations
 import tempfile
 from pathlib import Path
 
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from llmdo import foreign
@@ -38,6 +38,7 @@ def hints(root: Path) -> dict[str | None, str]:
 
 
 @given(st.lists(AGENT, min_size=1, max_size=2))
+@example([(["Agent", "Agent(a1)"], "lines")])
 @tried(60)
 def test_the_edit_of_a_hint_leaves_a_flow_only_where_it_says_so(agents: list[tuple[list[str], str]]) -> None:
     with tempfile.TemporaryDirectory() as folder:
