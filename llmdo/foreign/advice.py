@@ -10,18 +10,21 @@ from llmdo.base.diagnostic import Related, excerpt, place
 from llmdo.foreign.building import named, named_events
 from llmdo.foreign.edits import (
     FlowEdit,
-    calling,
     ends_of,
     is_like,
+    kept_after,
     leaves_milder,
     left_after,
     line_without,
     lost_as_well,
     milder_after,
+    place_of_change,
     sources_of,
+    tools_text,
     unsure_after,
     way_text,
     with_one_line,
+    without_calls,
     without_files,
 )
 from llmdo.foreign.flows import EVENT, WayOut
@@ -32,15 +35,13 @@ from llmdo.foreign.instead import (
     MANY,
     NO_COMMANDS,
     OTHERS_REFUSED,
-    in_permission,
     instead_of,
     is_json,
     is_listed,
-    item_at,
     key_around,
     list_without,
     loss_of,
-    permission_of,
+    name_at,
     runs_commands,
 )
 from llmdo.policy.authority import gravity
@@ -86,14 +87,13 @@ def places(project: Foreign, flow: Flow) -> list[Related]:
 def hint(project: Foreign, flow: Flow) -> str | None:
     """The line to change, what to write there and what is lost by it."""
     best = edit(project, flow)
-    return f"{best.text}{_milder(project, flow, best) or unsure_after(project, flow, best)}" if best else None
+    return f"{best.text}{_milder(project, flow, best) or unsure_after(flow, best)}" if best else None
 
 
 def _milder(project: Foreign, flow: Flow, best: FlowEdit) -> str:
     """The milder flow that stays after an edit, and the edit that ends it if one does."""
-    left = list(dict.fromkeys(milder_after(flow, best)))
-    tools = list(dict.fromkeys(f"`{excerpt(each[2] if each[2] != '*' else each[1])}`" for each in left))
-    if not tools:
+    left = milder_after(flow, best)
+    if not left:
         return ""
     at = _place_of(project, left[0])
     line = line_without(best, left[0], at) if at else None
@@ -101,9 +101,8 @@ def _milder(project: Foreign, flow: Flow, best: FlowEdit) -> str:
         f"write `{line}` instead" if line else _change_of(project, left[0], best._replace(of_source=None))
     )
     if len(left) > 1 or change is None:
-        more = f" and {len(tools) - MANY} more" if len(tools) > MANY else ""
-        return f"; a milder flow stays, by {', '.join(tools[:MANY])}{more}"
-    return f"; {tools[0]} can then still send data: {change}"
+        return f"; a milder flow stays, by {tools_text(left)}"
+    return f"; {tools_text(left)} can then still send data: {change}"
 
 
 def edit(project: Foreign, flow: Flow) -> FlowEdit | None:
@@ -114,8 +113,13 @@ def edit(project: Foreign, flow: Flow) -> FlowEdit | None:
     edits = [*_edits(project, flow)]
     ending = [each for each in edits if not left_after(flow, each)]
     whole = min(ending, key=lambda each: leaves_milder(flow, each), default=None)
+
     # Of two long lists the shorter one is no better: then it is the way out.
-    best = whole or min(edits, key=lambda each: min(len(left_after(flow, each)), MANY + 1), default=None)
+    def cost(each: FlowEdit) -> tuple[int, int]:
+        left = left_after(flow, each)
+        return min(len(left), MANY + 1), sum(_is_fixed(project, spot) for spot in left)
+
+    best = whole or min(edits, key=cost, default=None)
     if best is None or whole:
         return best
     left = left_after(flow, best)
@@ -131,6 +135,12 @@ def edit(project: Foreign, flow: Flow) -> FlowEdit | None:
     besides = "".join(f"; and {change}" for change in own[:MANY])
     besides += f"; {len(own) - MANY} more allow as much" if len(own) > MANY else ""
     return best._replace(text=f"{best.text}{others}{besides}", takes=best.takes | {*left})
+
+
+def _is_fixed(project: Foreign, spot: Spot) -> bool:
+    """Whether a tool is that of an agent that is built in, whose tools no file of its client says."""
+    agent = named(project.team.agents).get(spot[0])
+    return agent is not None and not agent.path and (agent.format or project.team.format) == "claude"
 
 
 def _given_at(project: Foreign, spot: Spot) -> tuple[Grant, Place] | None:
@@ -185,7 +195,8 @@ def _tool_at(project: Foreign, spot: Spot) -> str:
     """A tool with its place."""
     worker, toolset, tool = spot
     agent, at = named(project.team.agents).get(worker), _place_of(project, spot)
-    name = f"`{excerpt(tool if tool != '*' else toolset)}`"
+    given = _grant(project, _leg_of(spot))
+    name = f"`{name_at(given, at) if given and at and tool != '*' else excerpt(tool if tool != '*' else toolset)}`"
     is_named = at is not None and (agent is None or agent.path)
     return f"{name} ({place(at.location)})" if at and is_named else f"{name} of `{excerpt(worker)}`"
 
@@ -222,11 +233,7 @@ def _edits(project: Foreign, flow: Flow) -> Iterator[FlowEdit]:
     source, private, way = _legs(flow)
     every = frozenset((*sources_of(flow), *ends_of(flow)))
     writer = named(project.team.agents).get(way.path[-2].name)
-    if (
-        flow.way == WayOut.OWN_CODE
-        and writer
-        and (text := without_files(writer, writer.format or project.team.format))
-    ):
+    if flow.way == WayOut.OWN_CODE and writer and (text := without_files(writer)):
         yield FlowEdit(text, every)
     given = _grant(project, source)
     is_plain = given is not None and not given.narrower and not given.is_default
@@ -247,8 +254,11 @@ def _edits(project: Foreign, flow: Flow) -> Iterator[FlowEdit]:
             taken = every if leg is private else _taken(project, leg, every, text)
             caller, callee = (leg.path[0].name, leg.path[1].name) if _is_called(project, leg) else ("", "")
             side = None if leg is private or caller else leg is source
-            yield FlowEdit(text, taken, caller, callee, side, _item_of(project, leg, text))
-    if cut := _of_calls(project, flow):
+            items, spot = _item_of(project, leg, text), (leg.path[-2].name, leg.path[-1].name, leg.tool)
+            tool = _grant(project, leg)
+            keeps = kept_after(project, tool, spot) if tool else frozenset()
+            yield FlowEdit(text, taken, caller, callee, side, items, keeps)
+    if cut := without_calls(project, flow):
         yield cut
     yield from filter(None, (_of_settings(project, leg, every) for leg in legs if leg is not private))
 
@@ -337,30 +347,6 @@ def _place_of(project: Foreign, spot: Spot, capability: str = "") -> Place | Non
     return _place(project, _leg_of(spot)._replace(capability=capability))
 
 
-def _of_calls(project: Foreign, flow: Flow) -> FlowEdit | None:
-    """The edit by which the entry calls no other agent, if its calls are a tool of its list."""
-    name = flow.row.path[0].name
-    agent = named(project.team.agents).get(name)
-    if agent is None or agent.inherits:
-        return None
-    is_opencode = (agent.format or project.team.format) == "opencode"
-    at = agent.everyone or (agent.calls[0].at if is_opencode and agent.calls else None) or calling(agent)
-    if at is None:
-        return None
-    tool = item_at(at)
-    if is_opencode:
-        instead = in_permission(at, permission_of(agent.at), "task", "deny")
-        change, at = instead.change, instead.at or at
-    elif tool is None:
-        return None
-    elif left := list_without(at, tool):
-        change = f"write `{left}`, without `{excerpt(tool)}`"
-    else:
-        change = f"take `{excerpt(tool)}` out of {key_around(at)}"
-    text = f"{change} ({place(at.location)}); it then calls no other agent"
-    return FlowEdit(text, frozenset(), name, items=(at, (tool,)) if tool and not is_opencode else None)
-
-
 def _item_of(project: Foreign, leg: _Leg, text: str) -> tuple[Place, tuple[str, ...]] | None:
     """The tool that an edit of a leg takes out of an agent's own list by one line, with its place."""
     given, at = _grant(project, leg), _place(project, leg)
@@ -373,7 +359,7 @@ def _edit(project: Foreign, leg: _Leg) -> str | None:
         return None
     at = given.at if given.is_free_anyway and at == given.rule_at else at
     agent = named(project.team.agents).get(leg.path[-2].name)
-    name, key = f"`{excerpt(given.tool)}`", key_around(at)
+    name, key = f"`{name_at(given, at)}`", key_around(at)
     whole = [each for each in agent.grants if each.tool == given.tool] if agent else []
     is_whole = at.route[:1] == (HEADER,) and not given.server and any(map(runs_commands, whole))
     lost = NO_COMMANDS if is_whole else loss_of(given)
@@ -392,7 +378,7 @@ def _edit(project: Foreign, leg: _Leg) -> str | None:
     elif agent.path and (agent.inherits or given.is_default):
         change = agent.narrower
     elif left := list_without(at, given.tool):
-        change = f"write `{left}`, without {name}"
+        change = f"write `{left}`, without `{excerpt(given.tool)}`"
     elif instead and (form == "opencode" or at.route[:1] != (HEADER,)):
         change, lost, at = instead.change, instead.lost or lost, instead.at or at
     elif leg.is_ruled and given.rule_at:
@@ -407,6 +393,7 @@ def _edit(project: Foreign, leg: _Leg) -> str | None:
         )
     if agent and given.server and given.at.of_key and at == given.at:
         lost += lost_as_well(project, given, leg.path[-2].name)
+    at = place_of_change(agent, given, change, at)
     return f"{change} ({place(at.location)}); {lost}"
 
 

@@ -8,19 +8,36 @@ from llmdo.base.diagnostic import excerpt, place
 from llmdo.foreign.building import named
 from llmdo.foreign.commands import through
 from llmdo.foreign.flows import EVENT, WayOut
-from llmdo.foreign.instead import HEADER, MANY, NO_COMMANDS, list_without, loss_of, runs_commands
+from llmdo.foreign.instead import (
+    HEADER,
+    MANY,
+    NO_COMMANDS,
+    calls_in,
+    in_permission,
+    item_at,
+    key_around,
+    list_without,
+    loss_of,
+    permission_of,
+    runs_commands,
+)
 from llmdo.policy.authority import Capability
 from llmdo.syntax.document import Place
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from llmdo.foreign import Foreign
-    from llmdo.foreign.flows import Flow
+    from llmdo.foreign.flows import Flow, FlowLegs
     from llmdo.foreign.team import Agent, Grant
+    from llmdo.reach.flows import Entrance, UnaskedEnd
 
 _WITH_COMMANDS = frozenset({"token"})
 """Tools that nothing but commands uses."""
+_OF_COMMANDS = "env"
+"""The toolset of secrets that nothing but commands reads."""
+_STILL = {"search": "still brings words if its model has it", "words": "may still bring words"}
+"""The rest of a sentence about tools that may bring words, by the part of a flow that is not known."""
 Spot = tuple[str, str, str]
 """A worker, its toolset and its tool."""
 
@@ -39,11 +56,31 @@ class FlowEdit(NamedTuple):
     """Whether it is about what brings the words, or else the way out; None if about what lies between."""
     items: tuple[Place, tuple[str, ...]] | None = None
     """The tools that it takes out of an agent's own list, with the place of the first."""
+    keeps: frozenset[Spot] = frozenset()
+    """Those of the tools that still read after it, by milder rules."""
 
     def ends(self, spot: Spot) -> bool:
         """Whether a tool is no longer below the agent."""
         is_called = spot[0] == self.callee if self.callee else spot[0] != self.caller
         return spot in self.takes or (bool(self.caller) and is_called)
+
+
+def kept_after(project: Foreign, given: Grant, spot: Spot) -> frozenset[Spot]:
+    """A tool if other rules than those that an edit takes out allow it as well; else nothing."""
+    agent = named(project.team.agents).get(spot[0])
+    others = [
+        each
+        for each in (agent.grants if agent and given.unasked_by else ())
+        if (each.toolset, each.tool) == (given.toolset, given.tool) and each.decision == "allowed"
+    ]
+    is_left = any(each.rule_at and each.unasked_by != given.unasked_by for each in others)
+    return frozenset({spot} if is_left else ())
+
+
+def place_of_change(agent: Agent | None, given: Grant, change: str, at: Place) -> Place:
+    """The place of a change of what gives a tool; a line that refuses it belongs where the agent is started."""
+    is_elsewhere = agent is not None and at.location.path != agent.at.location.path
+    return agent.at if agent and is_elsewhere and given.refusal and given.refusal in change else at
 
 
 def way_text(flow: Flow) -> str:
@@ -64,10 +101,9 @@ def way_text(flow: Flow) -> str:
 
 def left_after(flow: Flow, after: FlowEdit) -> list[Spot]:
     """The tools by which a flow as grave is left after an edit: of the end that it is about, or of the fewer ones."""
-    as_grave = flow._replace(ends=tuple(each for each in flow.ends if each.rank == flow.way))
-    sources, ends = (
-        [each for each in those if not after.ends(each)] for those in (sources_of(flow), ends_of(as_grave))
-    )
+    left = [each for each in flow.legs if each.guess == flow.guess and _stays(each, after)]
+    sources = _spots((source for each in left for source in each.sources), after)
+    ends = _spots((end for each in left for end in each.ends if end.rank == flow.way), after)
     if not sources or not ends:
         return []
     # An event does not go the same way as a tool.
@@ -83,22 +119,55 @@ def leaves_milder(flow: Flow, after: FlowEdit) -> bool:
 
 
 def milder_after(flow: Flow, after: FlowEdit) -> list[Spot]:
-    """The tools by which something gets out after an edit, if words still come in; none by a token alone."""
-    ends = [each for each in ends_of(flow) if each[2] not in _WITH_COMMANDS and not after.ends(each)]
-    return ends if any(not after.ends(each) for each in sources_of(flow)) else []
+    """The tools by which something gets out after an edit, in flows that are as sure."""
+    left = [each for each in flow.legs if each.guess == flow.guess and _stays(each, after)]
+    return _ways_out(left, after)
 
 
-def unsure_after(project: Foreign, flow: Flow, after: FlowEdit) -> str:
-    """The rest of a hint about a tool that some models alone bring, if an edit leaves it to bring words."""
-    if not after.of_source:
+def unsure_after(flow: Flow, after: FlowEdit) -> str:
+    """The rest of a hint about the surest flow of which one part is not known that an edit leaves."""
+    left = [each for each in flow.legs if each.guess != flow.guess and _stays(each, after)]
+    if not left:
         return ""
-    readers = {each.worker for each in flow.sources}
-    agents = [agent for name, agent in named(project.team.agents).items() if name in readers]
-    grants = [
-        each for agent in agents for each in agent.grants if each.may_lack and each.decision == "allowed"
-    ]
-    tools = dict.fromkeys(f"`{each.tool}`" for each in grants)
-    return f"; {', '.join(tools)} still brings words if its model has it" if tools else ""
+    if still := _STILL.get(left[0].guess or ""):
+        taken = {tool for _, _, tool in after.takes}
+        spots = _spots(left[0].sources, after)
+        others = [worker for worker, _, tool in spots if tool in taken]
+        of_whom = f" of {names_text(others)}" if len(others) == len(spots) else ""
+        return f"; {tools_text(spots)}{of_whom} {still}"
+    return f"; a flow that is less sure stays, by {tools_text(_ways_out(left[:1], after))}"
+
+
+def tools_text(spots: Iterable[Spot]) -> str:
+    """The first tools of several, as a sentence has them."""
+    return names_text(tool if tool != "*" else toolset for _, toolset, tool in spots)
+
+
+def names_text(names: Iterable[str]) -> str:
+    """The first names of several, as a sentence has them."""
+    each = list(dict.fromkeys(f"`{excerpt(name)}`" for name in names))
+    more = f" and {len(each) - MANY} more" if len(each) > MANY else ""
+    return f"{', '.join(each[:MANY])}{more}"
+
+
+def _stays(legs: FlowLegs, after: FlowEdit) -> bool:
+    """Whether words, private data and a way out are left after an edit."""
+    read = _spots(legs.private, after._replace(takes=after.takes - after.keeps))
+    runs = _spots((each for each in legs.ends if each.rank <= WayOut.OWN_CODE), after)
+    read = [each for each in read if runs or each[1] != _OF_COMMANDS]
+    return bool(_spots(legs.sources, after) and read and _ways_out([legs], after))
+
+
+def _ways_out(several: Iterable[FlowLegs], after: FlowEdit) -> list[Spot]:
+    """The tools by which something gets out after an edit; a token without commands is none."""
+    ends = _spots((end for each in several for end in each.ends), after)
+    return [each for each in ends if each[2] not in _WITH_COMMANDS]
+
+
+def _spots(tools: Iterable[Entrance | UnaskedEnd], after: FlowEdit) -> list[Spot]:
+    """Those of the tools that an edit leaves."""
+    spots = dict.fromkeys((each.worker, each.toolset, each.tool) for each in tools)
+    return [each for each in spots if not after.ends(each)]
 
 
 def sources_of(flow: Flow) -> list[Spot]:
@@ -155,20 +224,19 @@ def _is_in_one_list(place_of_it: Place, at: Place) -> bool:
     return lists[0] == lists[1] and HEADER in at.route[:2]
 
 
-def without_files(agent: Agent, form: str) -> str | None:
+def without_files(agent: Agent) -> str | None:
     """The edit by which an agent no longer changes the files that its commands run."""
     writing = {
-        grant.tool: grant.rule_at or grant.at
+        grant.tool: grant
         for grant in agent.grants
         if grant.decision == "allowed" and Capability("fs.write") in grant.capabilities
     }
     if not writing:
         return None
-    at = place(next(iter(writing.values())).location)
-    is_claude = form == "github-actions" and "Edit" in writing
-    tools = ",".join(sorted(writing))
-    change = f"write `--disallowedTools {tools}` in `claude_args`" if is_claude else f"deny `{tools}`"
-    return f"{change} ({at}); it then changes no files"
+    tools, first = ",".join(sorted(writing)), next(iter(writing.values()))
+    is_refused = all(each.refusal for each in writing.values())
+    change = f"write {first.refusal.replace(first.tool, tools, 1)}" if is_refused else f"deny `{tools}`"
+    return f"{change} ({place((first.rule_at or first.at).location)}); it then changes no files"
 
 
 def calling(agent: Agent) -> Place | None:
@@ -177,6 +245,32 @@ def calling(agent: Agent) -> Place | None:
     if not agent.calls or not isinstance(listed, list) or "agent" not in listed:
         return None
     return Place(agent.at.document, (HEADER, listed.index("agent")))
+
+
+def without_calls(project: Foreign, flow: Flow) -> FlowEdit | None:
+    """The edit by which the entry calls no other agent, if its calls are a tool of its list."""
+    name = flow.row.path[0].name
+    agent = named(project.team.agents).get(name)
+    if agent is None or agent.inherits:
+        return None
+    is_opencode = (agent.format or project.team.format) == "opencode"
+    at = agent.everyone or (agent.calls[0].at if is_opencode and agent.calls else None) or calling(agent)
+    if at is None:
+        return None
+    tool = item_at(at)
+    tools = calls_in(at, tool) if tool else ()
+    names = " and ".join(f"`{excerpt(each)}`" for each in tools)
+    if is_opencode:
+        instead = in_permission(at, permission_of(agent.at), "task", "deny")
+        change, at = instead.change, instead.at or at
+    elif not tools:
+        return None
+    elif left := list_without(at, *tools):
+        change = f"write `{left}`, without {names}"
+    else:
+        change = f"take {names} out of {key_around(at)}"
+    text = f"{change} ({place(at.location)}); it then calls no other agent"
+    return FlowEdit(text, frozenset(), name, items=(at, tools) if tools and not is_opencode else None)
 
 
 def is_like(tool: str, given: str) -> bool:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from enum import IntEnum
 from functools import partial
+from itertools import chain
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from llmdo.foreign.building import named
@@ -123,6 +124,18 @@ class WayOut(IntEnum):
     OPEN_SERVER = 4
 
 
+class FlowLegs(NamedTuple):
+    """The tools of the flows below an entry about which one question asks."""
+
+    guess: Guess | None
+    sources: tuple[Entrance, ...]
+    """The tools that bring a stranger's words."""
+    private: tuple[Entrance, ...]
+    """The tools that read private data."""
+    ends: tuple[UnaskedEnd, ...]
+    """The tools by which something gets out."""
+
+
 class Flow(NamedTuple):
     """The worst flow below an entry."""
 
@@ -130,14 +143,24 @@ class Flow(NamedTuple):
     way: WayOut
     guess: Guess | None
     """What is not known: of the source, whether it is there and brings strangers' words, of the data, or of the end."""
-    sources: tuple[Entrance, ...]
-    """The tools that bring a stranger's words."""
-    ends: tuple[UnaskedEnd, ...]
-    """The tools by which something gets out."""
+    legs: tuple[FlowLegs, ...]
+    """The tools of all flows below the entry, the surest first."""
     of_pages: bool = False
     """Whether the words are those of pages alone that an agent chooses to read, or finds."""
     is_asked: bool = False
     """Whether a person is asked before the words are read."""
+
+    @property
+    def sources(self) -> tuple[Entrance, ...]:
+        """The tools that bring the words of flows that are as sure."""
+        alike = (each.sources for each in self.legs if each.guess == self.guess)
+        return tuple(dict.fromkeys(chain.from_iterable(alike)))
+
+    @property
+    def ends(self) -> tuple[UnaskedEnd, ...]:
+        """The tools by which something gets out in flows that are as sure."""
+        alike = (each.ends for each in self.legs if each.guess == self.guess)
+        return tuple(dict.fromkeys(chain.from_iterable(alike)))
 
 
 class _Question(NamedTuple):
@@ -218,15 +241,13 @@ def worst_flows(project: Foreign) -> dict[str, Flow]:
             if flow := flow_of(entry):
                 guess, of_pages = question.guess, question.levels in ({_FETCHED}, _UNASKED)
                 # An edit at the source leaves those of other levels as well.
-                alike = [
-                    other for each, flow_too in asked if each.guess == guess and (other := flow_too(entry))
-                ]
-                sources = tuple(dict.fromkeys(source for other in alike for source in other.sources))
-                ends = tuple(dict.fromkeys(end for other in alike for end in other.ends))
-                is_asked = guess in (None, "server") and _ASKED in question.levels
-                worst[entry.name] = Flow(
-                    flow.row, WayOut(flow.rank), guess, sources, ends, of_pages, is_asked
+                legs = tuple(
+                    FlowLegs(each.guess, other.sources, other.private, other.ends)
+                    for each, flow_too in asked
+                    if (other := flow_too(entry))
                 )
+                is_asked = guess in (None, "server") and _ASKED in question.levels
+                worst[entry.name] = Flow(flow.row, WayOut(flow.rank), guess, legs, of_pages, is_asked)
                 break
     return worst
 

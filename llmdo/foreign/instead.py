@@ -42,6 +42,10 @@ _OF_OPENCODE = frozenset({"bash", "webfetch", "websearch"})
 _OF_GIT = re.compile(r"(?:Bash|run_shell_command)\(git\b")
 """A rule about a program of which some commands run no other."""
 _TOOL = re.compile(r"\w+(?:\([^()]*\))?")
+_COMMA = re.compile(r",(?![^(]*\))")
+"""A comma between two tools, not within what one is allowed for."""
+_CALLS = frozenset({"Agent", "Task"})
+"""Both names of the tool of Claude Code that calls agents."""
 _FLAG = re.compile(r"--[a-z-]+")
 _BY_KEY = {
     "approvals_reviewer": ('approvals_reviewer = "user"', ASKED),
@@ -53,7 +57,7 @@ _BY_KEY = {
 _OF_CLAUDE: dict[tuple[str, ...], str] = {
     ("permissionMode",): "permissionMode: default",
     ("permissions", "defaultMode"): '"defaultMode": "default"',
-    ("sandbox", "enabled"): '"autoAllowBashIfSandboxed": false',
+    ("sandbox", "enabled"): '"autoAllowBashIfSandboxed": false` into `sandbox',
 }
 """The settings of Claude Code that let tools go unasked, by what to write there or beside them."""
 _FREE = frozenset({":danger-full-access", ":danger-no-sandbox", "danger-full-access"})
@@ -94,7 +98,7 @@ def instead_of(form: str, given: Grant, at: Place, *, is_way: bool) -> Instead |
     if given.toolset.endswith("shell") and (form == "codex" or in_a_workflow):
         return _of_codex(given, at)
     if given.rule_at and key in _UNASKED_LISTS:
-        rules = _rules_of(given) or f"`{excerpt(_marked(at) or given.tool)}`"
+        rules = _rules_of(given) or f"`{excerpt(_marked(at) or given.tool, LONGEST)}`"
         return Instead(f"take {rules} out of `{key}`", ASKED)
     if given.rule_at == at and given.unasked_by:
         if form == "opencode":
@@ -106,6 +110,8 @@ def instead_of(form: str, given: Grant, at: Place, *, is_way: bool) -> Instead |
         setting := next((each for each in _OF_CLAUDE if at.route[: len(each)] == each), ())
     ):
         return Instead(f"write `{_OF_CLAUDE[setting]}`", ASKED)
+    if form == "claude" and given.rule_at == at and "hooks" in at.route:
+        return Instead("take this hook out", ASKED)
     if form == "opencode":
         return _of_opencode(given, at, "ask" if is_way else "deny")
     tool = given.tool.partition("(")[0]
@@ -117,7 +123,7 @@ def instead_of(form: str, given: Grant, at: Place, *, is_way: bool) -> Instead |
     written = _WRITTEN.get((form, given.tool if given.tool in ("shell", "unsandboxed shell") else tool))
     if written is None or ("(" in given.tool and not _OF_GIT.match(given.tool)):
         return None
-    name = f"`{excerpt(given.tool)}`"
+    name = f"`{name_at(given, at)}`"
     if _FLAG.fullmatch(marked := _marked(at)):
         return Instead(f'write `--allowedTools "{written[0]}"` in place of `{marked}`', written[1])
     return Instead(f"write `{written[0]}` or the like in place of {name}", written[1])
@@ -125,7 +131,7 @@ def instead_of(form: str, given: Grant, at: Place, *, is_way: bool) -> Instead |
 
 def _rules_of(given: Grant) -> str:
     """The rules that allow a tool, as a sentence has them."""
-    names = [f"`{excerpt(each)}`" for each in given.unasked_by[:MANY]]
+    names = [f"`{excerpt(each, LONGEST)}`" for each in given.unasked_by[:MANY]]
     more = f" and {len(given.unasked_by) - MANY} more" if len(given.unasked_by) > MANY else ""
     return f"{', '.join(names)}{more}"
 
@@ -160,16 +166,11 @@ def list_without(at: Place, *tools: str) -> str | None:
     if keys[:1] != [HEADER] and keys[1:2] != [HEADER]:
         return None
     data = at._replace(route=tuple(keys)).data
-    is_text = isinstance(data, str)
-    items = [item.strip() for item in data.split(",")] if isinstance(data, str) else data
-    if not isinstance(items, list) or not all(isinstance(item, str) for item in items):
+    is_text, items = isinstance(data, str), _items(data)
+    if items is None:
         return None
-    left = [
-        str(item)
-        for item in items
-        if item not in tools
-        and not str(item).startswith(tuple(f"{tool}{end}" for tool in tools for end in "(/"))
-    ]
+    parts = tuple(f"{tool}{end}" for tool in tools for end in "(/")
+    left = [item for item in items if item not in tools and not item.startswith(parts)]
     if not left or len(left) == len(items):
         return None
     names = ", ".join(left)
@@ -236,6 +237,29 @@ def item_at(at: Place) -> str | None:
         return None
     marked = _marked(at)
     return marked if _TOOL.fullmatch(marked) else None
+
+
+def calls_in(at: Place, tool: str) -> tuple[str, ...]:
+    """The items of the list around a place by which an agent calls others, all of which have to go together."""
+    data = at._replace(route=tuple(step for step in at.route if isinstance(step, str))).data
+    names = _CALLS if tool.partition("(")[0] in _CALLS else {tool.partition("(")[0]}
+    return tuple(each for each in _items(data) or () if each.partition("(")[0] in names) or (tool,)
+
+
+def _items(data: object) -> list[str] | None:
+    """The names of a list, or of one in a text; None if it is no list of names."""
+    items = _COMMA.split(data) if isinstance(data, str) else data
+    if not isinstance(items, list) or not all(isinstance(item, str) for item in items):
+        return None
+    return [str(item).strip() for item in items]
+
+
+def name_at(given: Grant, at: Place) -> str:
+    """The name of a tool as the line at a place has it, with what it is allowed for."""
+    marked = _marked(at)
+    is_rule = marked.partition("(")[:2] == (given.tool.partition("(")[0], "(") and marked.endswith(")")
+    is_alias = "(" not in given.tool and not given.server and item_at(at) == marked
+    return excerpt(marked if is_rule or is_alias else given.tool, LONGEST)
 
 
 def is_listed(at: Place, tool: str) -> bool:

@@ -34,6 +34,9 @@ _OUT = re.compile(
     r"take `(?P<tool>[^`]+)` out of `tools` \((?P<path>[^:]+):(?P<number>\d+):(?P<column>\d+)\)"
 )
 _LIST = re.compile(r"^ *(?:- |tools: ?)")
+STAYS = re.compile(
+    r"can then still send data|a milder flow stays|still brings? words|a flow that is less sure stays"
+)
 
 
 def without(project: Foreign, edit: FlowEdit) -> Foreign:
@@ -67,6 +70,21 @@ def test_what_a_hint_takes_away_ends_the_flow(case: Path, tmp_path: Path) -> Non
             after is None or (after.guess is not None) > (flow.guess is not None) or after.way > flow.way
         )
         assert is_milder, edit.text
+
+
+@pytest.mark.parametrize("case", FLOWING, ids=lambda case: f"{case.parent.name}/{case.name}")
+def test_a_hint_says_whether_a_milder_flow_stays(case: Path, tmp_path: Path) -> None:
+    copied(case, tmp_path / "project")
+    project = foreign.read(format_of(case), tmp_path / "project")
+    for name, flow in worst_flows(project).items():
+        edit = advice.edit(project, flow)
+        if edit is None or edit.keeps:  # of a tool without some of its rules, all rules are gone here
+            continue
+        after = worst_flows(without(project, edit)).get(name)
+        text = advice.hint(project, flow) or ""
+        if after and (after.row.tool == "token" or after.row.private[-1].name == "env"):
+            after = None  # which nothing but commands uses
+        assert bool(STAYS.search(text)) is (after is not None), f"{text}: {after and after.row}"
 
 
 @pytest.mark.parametrize("case", FLOWING, ids=lambda case: f"{case.parent.name}/{case.name}")

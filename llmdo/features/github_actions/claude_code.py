@@ -45,6 +45,7 @@ from llmdo.features.github_actions.tokens import (
 from llmdo.features.github_actions.workflow import TokenPermissions, Variable
 from llmdo.foreign import reading, servers
 from llmdo.foreign.files import COUNTS, renaming
+from llmdo.foreign.instead import LONGEST
 from llmdo.foreign.permissions import part
 from llmdo.foreign.team import capability_of
 from llmdo.graph.described import Server
@@ -52,7 +53,7 @@ from llmdo.syntax.discovery import leaves
 from llmdo.syntax.document import Document, Place
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping
+    from collections.abc import Collection, Iterator, Mapping, Sequence
 
     from llmdo.base.diagnostic import Diagnostic
     from llmdo.features.claude.settings import ClaudeSettings
@@ -104,7 +105,9 @@ def claude_grants(site: Site, tree: Checkout) -> Iterator[Grant]:
             narrower = f"write {refusal}" if is_twice else None  # no line alone takes it away
             for grant in settings.grants(_LINES[tool], at, mode):
                 yield from _unattended(replace(grant, refusal=refusal, narrower=narrower), options)
-    yield from _of_servers(tree, token, settings, mode, options)
+    for grant in _of_servers(tree, token, settings, mode, options):
+        is_of_action = grant.server is None
+        yield replace(grant, refusal=without_tool(site, grant.tool)) if is_of_action else grant
     yield from _of_skill(site, tree, token)
 
 
@@ -259,14 +262,22 @@ def _bash(
             command = f"{_REST.sub('', rule.pattern or '')} "
             if not any(fnmatchcase(command, _REST.sub(" *", other.pattern or "")) for other in denied):
                 alike = [each for each in rules if _is_alike(each, rule)]
-                out = f"take `{excerpt(rule.text)}` out at {' and at '.join(place(each.at.location) for each in alike)}"
                 if alike[0] is not rule:
                     continue
                 for grant in by_command(site, token, rule.pattern or "", "Bash", rule.at, asked=_asked(site)):
                     is_twice = len(alike) > 1 and grant.at == rule.at
-                    yield replace(grant, narrower=out) if is_twice else grant
+                    yield replace(grant, narrower=_without(alike)) if is_twice else grant
     if options.rest == "needs_approval" and first.decision == "needs_approval":
         yield from by_shell(site, token, "Bash", at, "needs_approval")
+
+
+def _without(rules: Sequence[PermissionRule]) -> str:
+    """The edit that takes out several rules, each as its file has it."""
+    places = [place(each.at.location) for each in rules]
+    names = [f"`{excerpt(each.text, LONGEST)}`" for each in rules]
+    if len({*names}) == 1:
+        return f"take {names[0]} out at {' and at '.join(places)}"
+    return f"take out {' and '.join(f'{name} at {at}' for name, at in zip(names, places, strict=True))}"
 
 
 def _is_alike(rule: PermissionRule, other: PermissionRule) -> bool:

@@ -204,37 +204,42 @@ def _gemini_tools(
 ) -> Iterator[Grant]:
     """Its tools; its commands get the variables in `kept` alone."""
     token = token_of(site)
-    allowed = set(_ALL_OF_GEMINI) if named is None else set()
+    allowed = dict.fromkeys(_ALL_OF_GEMINI, at) if named is None else {}
     for entry in named or ():
+        its = site.spot(at, entry)
         parts = _CORE.fullmatch(entry.strip())
         if parts is None:
             continue
         tool = _GEMINI.get(parts["tool"], parts["tool"])
         if tool not in _SHELLS:
-            allowed.add(tool)
+            allowed.setdefault(tool, its)
         elif parts["what"] is None:
-            allowed.add("run_shell_command")
+            allowed.setdefault("run_shell_command", its)
         elif not asks:
-            yield from _gemini_command(site, kept, f"{parts['what']}:*", at)
-    for tool in sorted(allowed - {_GEMINI.get(name, name) for name in excluded}):
+            yield from _gemini_command(site, kept, entry.strip(), parts["what"], its)
+    for tool in sorted(allowed.keys() - {_GEMINI.get(name, name) for name in excluded}):
+        its = allowed[tool]
         line = LINES.get(f"gemini: {tool}")
         if tool == "run_shell_command" and not asks:
-            yield from by_shell(site, token, tool, at)
+            yield from by_shell(site, token, tool, its)
         elif line and not (
             asks and tool in ("replace", "run_shell_command", "save_memory", "web_fetch", "write_file")
         ):
-            yield granted(tool, tool, line.capabilities, at)
+            yield granted(tool, tool, line.capabilities, its)
 
 
-def _gemini_command(site: Site, kept: set[str], pattern: str, at: Place) -> Iterator[Grant]:
-    """The grants of a command, with what `>> FILE` after it adds, which nobody is asked about.
+def _gemini_command(site: Site, kept: set[str], entry: str, command: str, at: Place) -> Iterator[Grant]:
+    """The grants of an entry about a command, with what `>> FILE` after it adds, which nobody is asked about.
 
     Gemini CLI strips its environment in Actions; one that runs any other reads that of its parent all the same.
     """
+    pattern = f"{command}:*"
     if commands(pattern) != UNLISTED:
         site = replace(site, variables={name: each for name, each in site.variables.items() if name in kept})
     for grant in by_command(site, token_of(site), pattern, "run_shell_command", at):
         capabilities = {*grant.capabilities, Capability("fs.write")} - {Capability("env.read")}
+        if grant.tool == f"run_shell_command({pattern})":  # the file has no `:*`
+            grant = replace(grant, toolset=entry, tool=entry)
         yield replace(grant, capabilities=tuple(sorted(capabilities, key=str)))
 
 
@@ -302,14 +307,17 @@ def copilot_grants(site: Site) -> Iterator[Grant]:
     own = ("write", "url", "shell")
     servers_named = {rule.tool for rule in rules if rule.decision == "allowed"} - {"read", *own}
     for tool in (*own, *sorted(servers_named)):
+        refusal = f"`--deny-tool {tool}` behind `{words[0]}`" if words else ""
         line = LINES[f"copilot: {tool if tool in own else 'SERVER'}"]
         for ruling in _RULES_OF_COPILOT.rulings(rules, tool, line.raised, default):
             if ruling.decision == "blocked":
                 continue
             if tool != "shell":
-                yield granted(tool, tool, map(str, ruling.capabilities), at, is_open=tool not in own)
+                given = granted(tool, tool, map(str, ruling.capabilities), at, is_open=tool not in own)
+                yield replace(given, refusal=refusal)
             elif ruling.rule is None or ruling.rule.pattern is None:
-                yield from by_shell(site, token, tool, at)
+                for given in by_shell(site, token, tool, at):
+                    yield replace(given, refusal=refusal if given.toolset == tool else "")
             else:
                 yield from by_command(site, token, ruling.rule.pattern, tool, at)
 

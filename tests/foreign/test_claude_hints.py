@@ -1,0 +1,53 @@
+"""The edit of a hint about an agent of Claude Code ends what the hint says, however its file lists its tools."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from llmdo import foreign
+from llmdo.foreign import findings
+from tests.foreign.test_hints import STAYS, applied
+from tests.support.laws import tried
+
+ITEMS = (
+    "Agent", "Agent(a1)", "Bash", "Bash(git log:*)", "Edit", "Read", "WebFetch", "WebSearch", "mcp__github__get_issue",
+    "mcp__notes__list", "mcp__tavily",
+)  # fmt: skip
+LISTS = st.lists(st.sampled_from(ITEMS), min_size=1, max_size=6, unique=True)
+AGENT = st.tuples(LISTS, st.sampled_from(["words", "list", "lines"]))
+
+
+def written(number: int, tools: list[str], form: str) -> str:
+    """An agent with a list of tools in one of the forms that Claude Code reads."""
+    value = {
+        "words": f" {', '.join(tools)}",
+        "list": f" [{', '.join(tools)}]",
+        "lines": "".join(f"\n  - {tool}" for tool in tools),
+    }[form]
+    return f"---\nname: a{number}\ndescription: x\ntools:{value}\n---\nWork.\n"
+
+
+def hints(root: Path) -> dict[str | None, str]:
+    """The hint about the flow of each agent that has one."""
+    those = findings.check(foreign.read("claude", root))
+    return {each.subject: each.hint or "" for each in those if each.code in ("LDO552", "LDO555")}
+
+
+@given(st.lists(AGENT, min_size=1, max_size=2))
+@example([(["Agent", "Agent(a1)"], "lines")])
+@tried(60)
+def test_the_edit_of_a_hint_leaves_a_flow_only_where_it_says_so(agents: list[tuple[list[str], str]]) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        root = Path(folder)
+        (root / ".claude/agents").mkdir(parents=True)
+        (root / ".claude/settings.json").write_text('{"permissions": {"allow": ["Bash", "WebFetch"]}}')
+        for number, (tools, form) in enumerate(agents):
+            (root / f".claude/agents/a{number}.md").write_text(written(number, tools, form))
+        before = hints(root)
+        hint = before.get("a0", "")
+        if "; and " not in hint and applied(root, hint):
+            assert bool(STAYS.search(hint)) is ("a0" in hints(root)), hint
