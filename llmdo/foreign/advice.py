@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from functools import partial
+from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
 from llmdo.base.diagnostic import Related, excerpt, place
@@ -20,6 +21,7 @@ from llmdo.foreign.edits import (
     milder_after,
     sources_of,
     unsure_after,
+    unsure_of,
     way_text,
     with_one_line,
     without_files,
@@ -220,7 +222,7 @@ def _legs(flow: Flow) -> tuple[_Leg, _Leg, _Leg]:
 def _edits(project: Foreign, flow: Flow) -> Iterator[FlowEdit]:
     """The edits that break a flow, the best first: the one that leaves no other flow, then that of the way out."""
     source, private, way = _legs(flow)
-    every = frozenset((*sources_of(flow), *ends_of(flow)))
+    every = frozenset((*sources_of(flow), *ends_of(flow), *chain(*unsure_of(flow))))
     writer = named(project.team.agents).get(way.path[-2].name)
     if (
         flow.way == WayOut.OWN_CODE

@@ -88,16 +88,34 @@ def milder_after(flow: Flow, after: FlowEdit) -> list[Spot]:
 
 
 def unsure_after(project: Foreign, flow: Flow, after: FlowEdit) -> str:
-    """The rest of a hint about a tool that some models alone bring, if an edit leaves it to bring words."""
-    if not after.of_source:
+    """The rest of a hint about tools that may bring words after an edit, if something gets out by then."""
+    sources, ends = ([each for each in those if not after.ends(each)] for those in unsure_of(flow))
+    if not sources or not ends:
         return ""
-    readers = {each.worker for each in flow.sources}
-    agents = [agent for name, agent in named(project.team.agents).items() if name in readers]
-    grants = [
-        each for agent in agents for each in agent.grants if each.may_lack and each.decision == "allowed"
+    agents = named(project.team.agents)
+    offered = {(name, each.tool) for name, agent in agents.items() for each in agent.grants if each.may_lack}
+    searches = dict.fromkeys(f"`{tool}`" for name, _, tool in sources if (name, tool) in offered)
+    others = dict.fromkeys(
+        f"`{excerpt(toolset if tool == '*' else tool)}`"
+        for name, toolset, tool in sources
+        if (name, tool) not in offered
+    )
+    more = f" and {len(others) - MANY} more" if len(others) > MANY else ""
+    parts = [
+        f"; {', '.join(searches)} still brings words if its model has it" if searches else "",
+        f"; {', '.join([*others][:MANY])}{more} may still bring words" if others else "",
     ]
-    tools = dict.fromkeys(f"`{each.tool}`" for each in grants)
-    return f"; {', '.join(tools)} still brings words if its model has it" if tools else ""
+    return "".join(parts)
+
+
+def unsure_of(flow: Flow) -> tuple[list[Spot], list[Spot]]:
+    """The tools that may bring the words, without those that surely do, and those by which something gets out then."""
+    sure = {*sources_of(flow)}
+    sources = [(each.worker, each.toolset, each.tool) for each in flow.unsure_sources]
+    ends = [(each.worker, each.toolset, each.tool) for each in flow.unsure_ends]
+    return [each for each in sources if each not in sure], [
+        each for each in ends if each[2] not in _WITH_COMMANDS
+    ]
 
 
 def sources_of(flow: Flow) -> list[Spot]:

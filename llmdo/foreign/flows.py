@@ -138,6 +138,10 @@ class Flow(NamedTuple):
     """Whether the words are those of pages alone that an agent chooses to read, or finds."""
     is_asked: bool = False
     """Whether a person is asked before the words are read."""
+    unsure_sources: tuple[Entrance, ...] = ()
+    """The tools that may bring such words, if those that surely do are gone."""
+    unsure_ends: tuple[UnaskedEnd, ...] = ()
+    """The tools by which something gets out then."""
 
 
 class _Question(NamedTuple):
@@ -224,8 +228,21 @@ def worst_flows(project: Foreign) -> dict[str, Flow]:
                 sources = tuple(dict.fromkeys(source for other in alike for source in other.sources))
                 ends = tuple(dict.fromkeys(end for other in alike for end in other.ends))
                 is_asked = guess in (None, "server") and _ASKED in question.levels
+                unsure = [
+                    other
+                    for each, flow_too in asked
+                    if guess in (None, "search") and each.guess == "words" and (other := flow_too(entry))
+                ]
                 worst[entry.name] = Flow(
-                    flow.row, WayOut(flow.rank), guess, sources, ends, of_pages, is_asked
+                    flow.row,
+                    WayOut(flow.rank),
+                    guess,
+                    sources,
+                    ends,
+                    of_pages,
+                    is_asked,
+                    tuple(dict.fromkeys(source for other in unsure for source in other.sources)),
+                    tuple(dict.fromkeys(end for other in unsure for end in other.ends)),
                 )
                 break
     return worst
