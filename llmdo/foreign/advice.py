@@ -62,6 +62,8 @@ if TYPE_CHECKING:
 
 _NO_GRAVITY = (len(WORST_FIRST), "")
 _NUMBERED = re.compile(r" \(\d+\)$")
+_OF_TABLE = ('write `"', "write `permission")
+"""The beginnings of a change that writes a line into `permission` of opencode."""
 
 
 class _Leg(NamedTuple):
@@ -152,20 +154,19 @@ def _change_of(project: Foreign, spot: Spot, best: FlowEdit) -> str | None:
         return given.narrower
     if given is None or at is None or agent is None:
         return None
-    if best.of_source is not None and (best.text.startswith("take ") or not (given.server and at.of_key)):
+    is_apart = given.rule_at == at and given.unasked_by  # the rules of one list, each by its name
+    is_alike = best.text.startswith("take ") or not (given.server and at.of_key)
+    if best.of_source is not None and is_alike and not is_apart:
         return None
     is_opencode = (agent.format or project.team.format) == "opencode"
     instead = instead_of("opencode", given, at, is_way=False) if is_opencode else None
     if instead is None:
         text = _edit(project, _leg_of(spot))
         return f"{text.partition('); ')[0]})" if text else None
-    if (
-        instead.at
-        and instead.at.route[-1:] == ("permission",)
-        and f"({place(instead.at.location)})" in best.text
-    ):
+    change, where = instead.change, f"({place((instead.at or at).location)})"
+    if where in best.text and change.startswith(_OF_TABLE) and change.endswith(("}`", " under `permission`")):
         return f'write `"{given.tool}": "deny"` there as well'
-    return f"{instead.change} ({place((instead.at or at).location)})"
+    return f"{change} {where}"
 
 
 def _refused(project: Foreign, flow: Flow) -> FlowEdit | None:
