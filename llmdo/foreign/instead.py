@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, NamedTuple
@@ -42,6 +43,8 @@ _OF_OPENCODE = frozenset({"bash", "webfetch", "websearch"})
 _OF_GIT = re.compile(r"(?:Bash|run_shell_command)\(git\b")
 """A rule about a program of which some commands run no other."""
 _TOOL = re.compile(r"\w+(?:\([^()]*\))?")
+_PLAIN = re.compile(r"[A-Za-z][\w./-]*(?:/\*|\((?:[^(),\[\]{}\"'#:]|:(?! ))*\))?")
+"""An item of a list that YAML takes as it is."""
 _FLAG = re.compile(r"--[a-z-]+")
 _BY_KEY = {
     "approvals_reviewer": ('approvals_reviewer = "user"', ASKED),
@@ -172,9 +175,15 @@ def list_without(at: Place, *tools: str) -> str | None:
     ]
     if not left or len(left) == len(items):
         return None
-    names = ", ".join(left)
-    line = f"{keys[-1]}: {names if is_text else f'[{names}]'}"
+    names = ", ".join(left if is_text else [_spelt(each, at) for each in left])
+    key = f'"{keys[-1]}"' if is_json(at) else keys[-1]
+    line = f"{key}: {names if is_text else f'[{names}]'}"
     return line if len(line) <= LONGEST and "`" not in line else None
+
+
+def _spelt(name: str, at: Place) -> str:
+    """A name as an item of a list in the file at a place."""
+    return name if _PLAIN.fullmatch(name) and not is_json(at) else json.dumps(name, ensure_ascii=False)
 
 
 def _of_opencode(given: Grant, at: Place, word: str) -> Instead | None:
