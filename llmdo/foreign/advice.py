@@ -19,6 +19,7 @@ from llmdo.foreign.edits import (
     line_without,
     lost_as_well,
     milder_after,
+    private_of,
     sources_of,
     unsure_after,
     unsure_of,
@@ -33,6 +34,7 @@ from llmdo.foreign.instead import (
     HEADER,
     MANY,
     NO_COMMANDS,
+    NO_HOST,
     OTHERS_REFUSED,
     in_permission,
     instead_of,
@@ -62,6 +64,8 @@ if TYPE_CHECKING:
 
 _NO_GRAVITY = (len(WORST_FIRST), "")
 _NUMBERED = re.compile(r" \(\d+\)$")
+_OF_PARTS = (CONFINED, NO_HOST, OTHERS_REFUSED)
+"""The ends of the text of an edit that leaves a part of a tool."""
 _OF_TABLE = ('write `"', "write `permission")
 """The beginnings of a change that writes a line into `permission` of opencode."""
 
@@ -223,7 +227,7 @@ def _legs(flow: Flow) -> tuple[_Leg, _Leg, _Leg]:
 def _edits(project: Foreign, flow: Flow) -> Iterator[FlowEdit]:
     """The edits that break a flow, the best first: the one that leaves no other flow, then that of the way out."""
     source, private, way = _legs(flow)
-    every = frozenset((*sources_of(flow), *ends_of(flow), *chain(*unsure_of(flow))))
+    every = frozenset((*sources_of(flow), *private_of(flow), *ends_of(flow), *chain(*unsure_of(flow))))
     writer = named(project.team.agents).get(way.path[-2].name)
     if (
         flow.way == WayOut.OWN_CODE
@@ -250,7 +254,8 @@ def _edits(project: Foreign, flow: Flow) -> Iterator[FlowEdit]:
             taken = every if leg is private else _taken(project, leg, every, text)
             caller, callee = (leg.path[0].name, leg.path[1].name) if _is_called(project, leg) else ("", "")
             side = None if leg is private or caller else leg is source
-            yield FlowEdit(text, taken, caller, callee, side, _item_of(project, leg, text))
+            is_part = text.endswith(_OF_PARTS) or _has_parts(project, leg)
+            yield FlowEdit(text, taken, caller, callee, side, _item_of(project, leg, text), is_part)
     if cut := _of_calls(project, flow):
         yield cut
     yield from filter(None, (_of_settings(project, leg, every) for leg in legs if leg is not private))
@@ -312,6 +317,13 @@ def _is_declared_at(project: Foreign, at: Place, spot: Spot) -> bool:
     """Whether a tool is one of the server that is declared at a place, so that it goes with it."""
     given = _grant(project, _leg_of(spot))
     return given is not None and given.server is not None and given.at == at
+
+
+def _has_parts(project: Foreign, leg: _Leg) -> bool:
+    """Whether several rules give parts of a tool that has one name."""
+    agent, toolset = named(project.team.agents).get(leg.path[-2].name), _NUMBERED.sub("", leg.path[-1].name)
+    grants = agent.grants if agent else ()
+    return len([each for each in grants if (each.toolset, each.tool) == (toolset, leg.tool)]) > 1
 
 
 def _is_called(project: Foreign, leg: _Leg) -> bool:

@@ -7,7 +7,14 @@ from typing import TYPE_CHECKING, NamedTuple
 from llmdo.base.diagnostic import excerpt, place
 from llmdo.foreign.building import named
 from llmdo.foreign.flows import EVENT, WayOut
-from llmdo.foreign.instead import HEADER, MANY, NO_COMMANDS, list_without, loss_of, runs_commands
+from llmdo.foreign.instead import (
+    HEADER,
+    MANY,
+    NO_COMMANDS,
+    list_without,
+    loss_of,
+    runs_commands,
+)
 from llmdo.policy.authority import Capability
 from llmdo.syntax.document import Place
 
@@ -38,6 +45,8 @@ class FlowEdit(NamedTuple):
     """Whether it is about what brings the words, or else the way out; None if about what lies between."""
     items: tuple[Place, tuple[str, ...]] | None = None
     """The tools that it takes out of an agent's own list, with the place of the first."""
+    leaves_parts: bool = False
+    """Whether it leaves a part of a tool that it takes away, which may still return data."""
 
     def ends(self, spot: Spot) -> bool:
         """Whether a tool is no longer below the agent."""
@@ -67,7 +76,7 @@ def left_after(flow: Flow, after: FlowEdit) -> list[Spot]:
     sources, ends = (
         [each for each in those if not after.ends(each)] for those in (sources_of(flow), ends_of(as_grave))
     )
-    if not sources or not ends:
+    if not sources or not ends or not _has_data(flow, after):
         return []
     # An event does not go the same way as a tool.
     is_mixed = len({each[1].startswith(EVENT) for each in sources_of(flow)}) > 1
@@ -84,13 +93,19 @@ def leaves_milder(flow: Flow, after: FlowEdit) -> bool:
 def milder_after(flow: Flow, after: FlowEdit) -> list[Spot]:
     """The tools by which something gets out after an edit, if words still come in; none by a token alone."""
     ends = [each for each in ends_of(flow) if each[2] not in _WITH_COMMANDS and not after.ends(each)]
-    return ends if any(not after.ends(each) for each in sources_of(flow)) else []
+    is_open = any(not after.ends(each) for each in sources_of(flow)) and _has_data(flow, after)
+    return ends if is_open else []
+
+
+def _has_data(flow: Flow, after: FlowEdit) -> bool:
+    """Whether private data is left after an edit."""
+    return after.leaves_parts or any(not after.ends(each) for each in private_of(flow))
 
 
 def unsure_after(project: Foreign, flow: Flow, after: FlowEdit) -> str:
     """The rest of a hint about tools that may bring words after an edit, if something gets out by then."""
     sources, ends = ([each for each in those if not after.ends(each)] for those in unsure_of(flow))
-    if not sources or not ends:
+    if not sources or not ends or not _has_data(flow, after):
         return ""
     agents = named(project.team.agents)
     offered = {(name, each.tool) for name, agent in agents.items() for each in agent.grants if each.may_lack}
@@ -121,6 +136,11 @@ def unsure_of(flow: Flow) -> tuple[list[Spot], list[Spot]]:
 def sources_of(flow: Flow) -> list[Spot]:
     """The tools that bring the words."""
     return [(each.worker, each.toolset, each.tool) for each in flow.sources]
+
+
+def private_of(flow: Flow) -> list[Spot]:
+    """The tools that return private data."""
+    return [(each.worker, each.toolset, each.tool) for each in flow.private]
 
 
 def ends_of(flow: Flow) -> list[Spot]:

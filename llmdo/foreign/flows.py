@@ -132,6 +132,8 @@ class Flow(NamedTuple):
     """What is not known: of the source, whether it is there and brings strangers' words, of the data, or of the end."""
     sources: tuple[Entrance, ...]
     """The tools that bring a stranger's words."""
+    private: tuple[Entrance, ...]
+    """The tools that return private data."""
     ends: tuple[UnaskedEnd, ...]
     """The tools by which something gets out."""
     of_pages: bool = False
@@ -226,6 +228,7 @@ def worst_flows(project: Foreign) -> dict[str, Flow]:
                     other for each, flow_too in asked if each.guess == guess and (other := flow_too(entry))
                 ]
                 sources = tuple(dict.fromkeys(source for other in alike for source in other.sources))
+                private = tuple(dict.fromkeys(each for other in alike for each in other.private))
                 ends = tuple(dict.fromkeys(end for other in alike for end in other.ends))
                 is_asked = guess in (None, "server") and _ASKED in question.levels
                 unsure = [
@@ -238,6 +241,7 @@ def worst_flows(project: Foreign) -> dict[str, Flow]:
                     WayOut(flow.rank),
                     guess,
                     sources,
+                    private,
                     ends,
                     of_pages,
                     is_asked,

@@ -25,11 +25,12 @@ NO_COMMANDS = "it then runs no commands"
 REFUSED = "it is then refused"
 OTHERS_REFUSED = "whatever it does not name is then refused"
 ASKED = "a person is then asked each time"
+NO_HOST = "its commands then reach no host"
 CONFINED = "its commands then reach no host, and change only the project"
 _WRITTEN = {
     ("claude", "Bash"): ("Bash(git log:*)", OTHERS_REFUSED),
     ("claude", "WebFetch"): ("WebFetch(domain:example.com)", OTHERS_REFUSED),
-    ("codex", "shell"): ("network_access = false", "its commands then reach no host"),
+    ("codex", "shell"): ("network_access = false", NO_HOST),
     ("codex", "unsandboxed shell"): ('approval_policy = "on-request"', ASKED),
     ("docker-agent", "shell"): ("shell:cmd=git log", OTHERS_REFUSED),
     ("fast-agent", "shell"): ("shell: false", NO_COMMANDS),

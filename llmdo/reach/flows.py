@@ -95,6 +95,8 @@ class UnaskedFlow(NamedTuple):
     rank: int
     sources: tuple[Entrance, ...]
     """The tools that bring a stranger's words."""
+    private: tuple[Entrance, ...]
+    """The tools that return private data."""
     ends: tuple[UnaskedEnd, ...]
     """The tools with one of the effects."""
 
@@ -447,9 +449,7 @@ class _OpenSpread(Spread):
     def worst(self) -> UnaskedFlow | None:
         """The flow to the worst effect, of equal ones that of the nearest worker to which no delegation asks."""
         strangers = self._origins.get(STRANGERS)
-        private = next(
-            (self._origins[each] for each in self._question.private if each in self._origins), None
-        )
+        private = [each for label in self._question.private for each in self._origins.get(label, ())]
         if not strangers or not private:
             return None
         names = [self._walk.names[node] for node in self._ways.parent]
@@ -461,6 +461,7 @@ class _OpenSpread(Spread):
             self._row(name, call, strangers[0], private[0]),
             rank,
             tuple(dict.fromkeys(strangers)),
+            tuple(dict.fromkeys(private)),
             tuple(
                 dict.fromkeys(
                     UnaskedEnd(each, worker, other.toolset, other.shape.tool) for each, worker, other in ends
