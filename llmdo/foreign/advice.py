@@ -158,18 +158,20 @@ def _change_of(project: Foreign, spot: Spot, best: FlowEdit) -> str | None:
         return given.narrower
     if given is None or at is None or agent is None:
         return None
+    is_opencode = (agent.format or project.team.format) == "opencode"
+    is_way = best.of_source is False
+    instead = instead_of("opencode", given, at, is_way=is_way) if is_opencode else None
     is_apart = given.rule_at == at and given.unasked_by  # the rules of one list, each by its name
     is_alike = best.text.startswith("take ") or not (given.server and at.of_key)
-    if best.of_source is not None and is_alike and not is_apart:
+    is_own = instead is not None and not best.text.startswith(f"{instead.change} (")
+    if best.of_source is not None and is_alike and not is_apart and not is_own:
         return None
-    is_opencode = (agent.format or project.team.format) == "opencode"
-    instead = instead_of("opencode", given, at, is_way=False) if is_opencode else None
     if instead is None:
         text = _edit(project, _leg_of(spot))
         return f"{text.partition('); ')[0]})" if text else None
     change, where = instead.change, f"({place((instead.at or at).location)})"
     if where in best.text and change.startswith(_OF_TABLE) and change.endswith(("}`", " under `permission`")):
-        return f'write `"{given.tool}": "deny"` there as well'
+        return f'write `"{given.tool}": "{"ask" if is_way else "deny"}"` there as well'
     return f"{change} {where}"
 
 
