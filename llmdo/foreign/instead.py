@@ -113,6 +113,8 @@ def instead_of(form: str, given: Grant, at: Place, *, is_way: bool) -> Instead |
     if form == "opencode":
         return _of_opencode(given, at, "ask" if is_way else "deny")
     tool = given.tool.partition("(")[0]
+    if form == "gemini" and is_json(at) and at.location.span is None:
+        return Instead(f"write `{tool}` into `tools.exclude`", "")
     if form == "github-actions" and "permission" in at.route:  # of opencode, where a question is a refusal
         part = f'write `"deny"` for `{excerpt(str(at.route[-1]))}`'
         return _of_opencode(given, at, "deny") if tool == given.tool else Instead(part, "")
@@ -284,7 +286,7 @@ def _of_sandbox(given: Grant, at: Place) -> Instead:
     written = _WRITTEN.get(("codex", given.tool))
     is_confined = _marked(at) not in _FREE  # then it is the network that the sandbox lets through
     if (
-        key in ("default_permissions", "network_access", "sandbox_mode")
+        key in ("network_access", "sandbox_mode")
         and is_confined
         and written
         and given.tool == "shell"
