@@ -285,12 +285,7 @@ def _of_sandbox(given: Grant, at: Place) -> Instead:
     key = next((step for step in reversed(at.route) if isinstance(step, str)), "")
     written = _WRITTEN.get(("codex", given.tool))
     is_confined = _marked(at) not in _FREE  # then it is the network that the sandbox lets through
-    if (
-        key in ("network_access", "sandbox_mode")
-        and is_confined
-        and written
-        and given.tool == "shell"
-    ):
+    if key in ("network_access", "sandbox_mode") and is_confined and written and given.tool == "shell":
         return Instead(f"write `{written[0]}`", written[1])
     if key in _BY_KEY:
         return Instead(f"write `{_BY_KEY[key][0]}`", _BY_KEY[key][1])
