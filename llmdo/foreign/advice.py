@@ -366,8 +366,8 @@ def _of_calls(project: Foreign, flow: Flow) -> FlowEdit | None:
         return None
     tool = item_at(at)
     if is_opencode:
-        instead = in_permission(at, permission_of(agent.at), "task", "deny")
-        change, at = instead.change, instead.at or at
+        instead = in_permission(agent.at, permission_of(agent.at), "task", "deny")
+        change, at = instead.change, instead.at or agent.at
     elif tool is None:
         return None
     elif left := list_without(at, tool):
