@@ -2,27 +2,25 @@
 
 from __future__ import annotations
 
-import re
 from functools import partial
-from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
 from llmdo.base.diagnostic import Related, excerpt, place
 from llmdo.foreign.building import named, named_events
 from llmdo.foreign.edits import (
+    NUMBERED,
     FlowEdit,
     calling,
     ends_of,
     is_like,
     leaves_milder,
+    leaves_parts,
     left_after,
     line_without,
     lost_as_well,
     milder_after,
-    private_of,
-    sources_of,
+    spots_of,
     unsure_after,
-    unsure_of,
     way_text,
     with_one_line,
     without_files,
@@ -34,12 +32,12 @@ from llmdo.foreign.instead import (
     HEADER,
     MANY,
     NO_COMMANDS,
-    NO_HOST,
     OTHERS_REFUSED,
     in_permission,
     instead_of,
     is_json,
     is_listed,
+    is_under_permission,
     item_at,
     key_around,
     list_without,
@@ -63,11 +61,6 @@ if TYPE_CHECKING:
     from llmdo.syntax.document import Place
 
 _NO_GRAVITY = (len(WORST_FIRST), "")
-_NUMBERED = re.compile(r" \(\d+\)$")
-_OF_PARTS = (CONFINED, NO_HOST, OTHERS_REFUSED)
-"""The ends of the text of an edit that leaves a part of a tool."""
-_OF_TABLE = ('write `"', "write `permission")
-"""The beginnings of a change that writes a line into `permission` of opencode."""
 
 
 class _Leg(NamedTuple):
@@ -161,16 +154,15 @@ def _change_of(project: Foreign, spot: Spot, best: FlowEdit) -> str | None:
     is_opencode = (agent.format or project.team.format) == "opencode"
     is_way = best.of_source is False
     instead = instead_of("opencode", given, at, is_way=is_way) if is_opencode else None
-    is_apart = given.rule_at == at and given.unasked_by  # the rules of one list, each by its name
     is_alike = best.text.startswith("take ") or not (given.server and at.of_key)
     is_own = instead is not None and not best.text.startswith(f"{instead.change} (")
-    if best.of_source is not None and is_alike and not is_apart and not is_own:
+    if best.of_source is not None and is_alike and not is_own:
         return None
     if instead is None:
         text = _edit(project, _leg_of(spot))
         return f"{text.partition('); ')[0]})" if text else None
     change, where = instead.change, f"({place((instead.at or at).location)})"
-    if where in best.text and change.startswith(_OF_TABLE) and change.endswith(("}`", " under `permission`")):
+    if where in best.text and is_under_permission(change):
         return f'write `"{given.tool}": "{"ask" if is_way else "deny"}"` there as well'
     return f"{change} {where}"
 
@@ -229,7 +221,7 @@ def _legs(flow: Flow) -> tuple[_Leg, _Leg, _Leg]:
 def _edits(project: Foreign, flow: Flow) -> Iterator[FlowEdit]:
     """The edits that break a flow, the best first: the one that leaves no other flow, then that of the way out."""
     source, private, way = _legs(flow)
-    every = frozenset((*sources_of(flow), *private_of(flow), *ends_of(flow), *chain(*unsure_of(flow))))
+    every = frozenset(spots_of(flow))
     writer = named(project.team.agents).get(way.path[-2].name)
     if (
         flow.way == WayOut.OWN_CODE
@@ -256,7 +248,7 @@ def _edits(project: Foreign, flow: Flow) -> Iterator[FlowEdit]:
             taken = every if leg is private else _taken(project, leg, every, text)
             caller, callee = (leg.path[0].name, leg.path[1].name) if _is_called(project, leg) else ("", "")
             side = None if leg is private or caller else leg is source
-            is_part = text.endswith(_OF_PARTS) or _has_parts(project, leg)
+            is_part = leaves_parts(project, (leg.path[-2].name, leg.path[-1].name, leg.tool), text)
             yield FlowEdit(text, taken, caller, callee, side, _item_of(project, leg, text), is_part)
     if cut := _of_calls(project, flow):
         yield cut
@@ -319,13 +311,6 @@ def _is_declared_at(project: Foreign, at: Place, spot: Spot) -> bool:
     """Whether a tool is one of the server that is declared at a place, so that it goes with it."""
     given = _grant(project, _leg_of(spot))
     return given is not None and given.server is not None and given.at == at
-
-
-def _has_parts(project: Foreign, leg: _Leg) -> bool:
-    """Whether several rules give parts of a tool that has one name."""
-    agent, toolset = named(project.team.agents).get(leg.path[-2].name), _NUMBERED.sub("", leg.path[-1].name)
-    grants = agent.grants if agent else ()
-    return len([each for each in grants if (each.toolset, each.tool) == (toolset, leg.tool)]) > 1
 
 
 def _is_called(project: Foreign, leg: _Leg) -> bool:
@@ -449,7 +434,7 @@ def _grant(project: Foreign, leg: _Leg) -> Grant | None:
     of_events = {worker: agents[name].events for name, worker in named_events(agents).items()}
     agent = agents.get(leg.path[-2].name)
     given = agent.grants if agent else of_events.get(leg.path[-2].name, ())
-    toolset = _NUMBERED.sub("", leg.path[-1].name)
+    toolset = NUMBERED.sub("", leg.path[-1].name)
     grants = [each for each in given if (each.toolset, each.tool) == (toolset, leg.tool)]
 
     def strictness(grant: Grant) -> tuple[bool, bool, tuple[int, str]]:

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import re
+from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
 from llmdo.base.diagnostic import excerpt, place
 from llmdo.foreign.building import named
 from llmdo.foreign.flows import EVENT, WayOut
 from llmdo.foreign.instead import (
+    CONFINED,
     HEADER,
     MANY,
     NO_COMMANDS,
+    NO_HOST,
+    OTHERS_REFUSED,
     list_without,
     loss_of,
     runs_commands,
@@ -19,12 +24,14 @@ from llmdo.policy.authority import Capability
 from llmdo.syntax.document import Place
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from llmdo.foreign import Foreign
     from llmdo.foreign.flows import Flow
     from llmdo.foreign.team import Agent, Grant
 
+NUMBERED = re.compile(r" \(\d+\)$")
+"""The number of a toolset of which several have one name."""
 _WITH_COMMANDS = frozenset({"token"})
 """Tools that nothing but commands uses."""
 Spot = tuple[str, str, str]
@@ -90,6 +97,18 @@ def leaves_milder(flow: Flow, after: FlowEdit) -> bool:
     return bool(milder_after(flow, after))
 
 
+def leaves_parts(project: Foreign, spot: Spot, text: str) -> bool:
+    """Whether an edit in words leaves a part of a tool: by what is written, or as several rules give its parts."""
+    worker, toolset, tool = spot
+    agent = named(project.team.agents).get(worker)
+    rules = [
+        each
+        for each in (agent.grants if agent else ())
+        if (each.toolset, each.tool) == (NUMBERED.sub("", toolset), tool)
+    ]
+    return len(rules) > 1 or text.endswith((CONFINED, NO_HOST, OTHERS_REFUSED))
+
+
 def milder_after(flow: Flow, after: FlowEdit) -> list[Spot]:
     """The tools by which something gets out after an edit, if words still come in; none by a token alone."""
     ends = [each for each in ends_of(flow) if each[2] not in _WITH_COMMANDS and not after.ends(each)]
@@ -131,6 +150,11 @@ def unsure_of(flow: Flow) -> tuple[list[Spot], list[Spot]]:
     return [each for each in sources if each not in sure], [
         each for each in ends if each[2] not in _WITH_COMMANDS
     ]
+
+
+def spots_of(flow: Flow) -> Iterator[Spot]:
+    """All tools of a flow, also of what may be left of it."""
+    yield from (*sources_of(flow), *private_of(flow), *ends_of(flow), *chain(*unsure_of(flow)))
 
 
 def sources_of(flow: Flow) -> list[Spot]:

@@ -21,14 +21,14 @@ from llmdo.reach.flows import Unasked, unasked
 from llmdo.reach.risks import SHELL, may_meet
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from llmdo.foreign import Foreign
     from llmdo.foreign.team import Grant
     from llmdo.graph.described import Server
     from llmdo.graph.toolset import Toolset
     from llmdo.policy.vocabulary import Decision
-    from llmdo.reach.flows import Entrance, FlowRow, UnaskedEnd
+    from llmdo.reach.flows import Entrance, FlowRow, UnaskedEnd, UnaskedFlow
     from llmdo.reach.shapes import Shape
 
 SERVER = "mcp.call"
@@ -222,34 +222,41 @@ def worst_flows(project: Foreign) -> dict[str, Flow]:
             continue
         for question, flow_of in asked:
             if flow := flow_of(entry):
-                guess, of_pages = question.guess, question.levels in ({_FETCHED}, _UNASKED)
                 # An edit at the source leaves those of other levels as well.
                 alike = [
-                    other for each, flow_too in asked if each.guess == guess and (other := flow_too(entry))
+                    other
+                    for each, flow_too in asked
+                    if each.guess == question.guess and (other := flow_too(entry))
                 ]
-                sources = tuple(dict.fromkeys(source for other in alike for source in other.sources))
-                private = tuple(dict.fromkeys(each for other in alike for each in other.private))
-                ends = tuple(dict.fromkeys(end for other in alike for end in other.ends))
-                is_asked = guess in (None, "server") and _ASKED in question.levels
                 unsure = [
                     other
                     for each, flow_too in asked
-                    if guess in (None, "search") and each.guess == "words" and (other := flow_too(entry))
+                    if question.guess in (None, "search")
+                    and each.guess == "words"
+                    and (other := flow_too(entry))
                 ]
-                worst[entry.name] = Flow(
-                    flow.row,
-                    WayOut(flow.rank),
-                    guess,
-                    sources,
-                    private,
-                    ends,
-                    of_pages,
-                    is_asked,
-                    tuple(dict.fromkeys(source for other in unsure for source in other.sources)),
-                    tuple(dict.fromkeys(end for other in unsure for end in other.ends)),
-                )
+                worst[entry.name] = _with_all(flow, question, alike, unsure)
                 break
     return worst
+
+
+def _with_all(
+    flow: UnaskedFlow, question: _Question, alike: Sequence[UnaskedFlow], unsure: Sequence[UnaskedFlow]
+) -> Flow:
+    """A flow with the tools of those that are as sure, and of those that are not."""
+    guess = question.guess
+    return Flow(
+        flow.row,
+        WayOut(flow.rank),
+        guess,
+        sources=tuple(dict.fromkeys(each for other in alike for each in other.sources)),
+        private=tuple(dict.fromkeys(each for other in alike for each in other.private)),
+        ends=tuple(dict.fromkeys(each for other in alike for each in other.ends)),
+        of_pages=question.levels in ({_FETCHED}, _UNASKED),
+        is_asked=guess in (None, "server") and _ASKED in question.levels,
+        unsure_sources=tuple(dict.fromkeys(each for other in unsure for each in other.sources)),
+        unsure_ends=tuple(dict.fromkeys(each for other in unsure for each in other.ends)),
+    )
 
 
 class _Tools:

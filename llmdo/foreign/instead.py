@@ -235,6 +235,13 @@ def in_permission(at: Place, permission: Place, tool: str, word: str) -> Instead
     return Instead(f"write `{line}`{like}{where}", "", ruled)
 
 
+def is_under_permission(change: str) -> bool:
+    """Whether a change writes a line into `permission` of opencode, which has none about its tool."""
+    return change.startswith(('write `"', "write `permission")) and change.endswith(
+        ("}`", " under `permission`")
+    )
+
+
 def in_a_header(at: Place) -> str:
     """The rest of a sentence about a line for a file in Markdown that has no header yet; else empty."""
     is_headless = at.location.path.endswith(".md") and not at.document.source.text.startswith("---")
