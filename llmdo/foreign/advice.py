@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from llmdo.base.diagnostic import Related, excerpt, place
 from llmdo.foreign.building import named, named_events
 from llmdo.foreign.edits import (
+    NUMBERED,
     FlowEdit,
     ends_of,
     is_like,
@@ -19,7 +19,7 @@ from llmdo.foreign.edits import (
     lost_as_well,
     milder_after,
     place_of_change,
-    sources_of,
+    spots_of,
     tools_text,
     unsure_after,
     way_text,
@@ -38,6 +38,7 @@ from llmdo.foreign.instead import (
     instead_of,
     is_json,
     is_listed,
+    is_under_permission,
     key_around,
     list_without,
     loss_of,
@@ -60,7 +61,6 @@ if TYPE_CHECKING:
     from llmdo.syntax.document import Place
 
 _NO_GRAVITY = (len(WORST_FIRST), "")
-_NUMBERED = re.compile(r" \(\d+\)$")
 
 
 class _Leg(NamedTuple):
@@ -160,20 +160,20 @@ def _change_of(project: Foreign, spot: Spot, best: FlowEdit) -> str | None:
         return given.narrower
     if given is None or at is None or agent is None:
         return None
-    if best.of_source is not None and (best.text.startswith("take ") or not (given.server and at.of_key)):
-        return None
     is_opencode = (agent.format or project.team.format) == "opencode"
-    instead = instead_of("opencode", given, at, is_way=False) if is_opencode else None
+    is_way = best.of_source is False
+    instead = instead_of("opencode", given, at, is_way=is_way) if is_opencode else None
+    is_alike = best.text.startswith("take ") or not (given.server and at.of_key)
+    is_own = instead is not None and not best.text.startswith(f"{instead.change} (")
+    if best.of_source is not None and is_alike and not is_own:
+        return None
     if instead is None:
         text = _edit(project, _leg_of(spot))
         return f"{text.partition('); ')[0]})" if text else None
-    if (
-        instead.at
-        and instead.at.route[-1:] == ("permission",)
-        and f"({place(instead.at.location)})" in best.text
-    ):
-        return f'write `"{given.tool}": "deny"` there as well'
-    return f"{instead.change} ({place((instead.at or at).location)})"
+    change, where = instead.change, f"({place((instead.at or at).location)})"
+    if where in best.text and is_under_permission(change):
+        return f'write `"{given.tool}": "{"ask" if is_way else "deny"}"` there as well'
+    return f"{change} {where}"
 
 
 def _refused(project: Foreign, flow: Flow) -> FlowEdit | None:
@@ -231,7 +231,7 @@ def _legs(flow: Flow) -> tuple[_Leg, _Leg, _Leg]:
 def _edits(project: Foreign, flow: Flow) -> Iterator[FlowEdit]:
     """The edits that break a flow, the best first: the one that leaves no other flow, then that of the way out."""
     source, private, way = _legs(flow)
-    every = frozenset((*sources_of(flow), *ends_of(flow)))
+    every = frozenset(spots_of(flow))
     writer = named(project.team.agents).get(way.path[-2].name)
     if flow.way == WayOut.OWN_CODE and writer and (text := without_files(writer)):
         yield FlowEdit(text, every)
@@ -255,8 +255,7 @@ def _edits(project: Foreign, flow: Flow) -> Iterator[FlowEdit]:
             caller, callee = (leg.path[0].name, leg.path[1].name) if _is_called(project, leg) else ("", "")
             side = None if leg is private or caller else leg is source
             items, spot = _item_of(project, leg, text), (leg.path[-2].name, leg.path[-1].name, leg.tool)
-            tool = _grant(project, leg)
-            keeps = kept_after(project, tool, spot) if tool else frozenset()
+            keeps = kept_after(project, spot, text)
             yield FlowEdit(text, taken, caller, callee, side, items, keeps)
     if cut := without_calls(project, flow):
         yield cut
@@ -419,7 +418,7 @@ def _grant(project: Foreign, leg: _Leg) -> Grant | None:
     of_events = {worker: agents[name].events for name, worker in named_events(agents).items()}
     agent = agents.get(leg.path[-2].name)
     given = agent.grants if agent else of_events.get(leg.path[-2].name, ())
-    toolset = _NUMBERED.sub("", leg.path[-1].name)
+    toolset = NUMBERED.sub("", leg.path[-1].name)
     grants = [each for each in given if (each.toolset, each.tool) == (toolset, leg.tool)]
 
     def strictness(grant: Grant) -> tuple[bool, bool, tuple[int, str]]:

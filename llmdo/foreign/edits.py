@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from llmdo.base.diagnostic import excerpt, place
@@ -9,9 +10,12 @@ from llmdo.foreign.building import named
 from llmdo.foreign.commands import through
 from llmdo.foreign.flows import EVENT, WayOut
 from llmdo.foreign.instead import (
+    CONFINED,
     HEADER,
     MANY,
     NO_COMMANDS,
+    NO_HOST,
+    OTHERS_REFUSED,
     calls_in,
     in_permission,
     item_at,
@@ -25,13 +29,15 @@ from llmdo.policy.authority import Capability
 from llmdo.syntax.document import Place
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from llmdo.foreign import Foreign
     from llmdo.foreign.flows import Flow, FlowLegs
     from llmdo.foreign.team import Agent, Grant
     from llmdo.reach.flows import Entrance, UnaskedEnd
 
+NUMBERED = re.compile(r" \(\d+\)$")
+"""The number of a toolset of which several have one name."""
 _WITH_COMMANDS = frozenset({"token"})
 """Tools that nothing but commands uses."""
 _OF_COMMANDS = "env"
@@ -65,15 +71,16 @@ class FlowEdit(NamedTuple):
         return spot in self.takes or (bool(self.caller) and is_called)
 
 
-def kept_after(project: Foreign, given: Grant, spot: Spot) -> frozenset[Spot]:
-    """A tool if other rules than those that an edit takes out allow it as well; else nothing."""
-    agent = named(project.team.agents).get(spot[0])
-    others = [
+def kept_after(project: Foreign, spot: Spot, text: str) -> frozenset[Spot]:
+    """A tool if an edit in words leaves a part of it: by what is written, or as other rules give other parts."""
+    worker, toolset, tool = spot
+    agent = named(project.team.agents).get(worker)
+    rules = [
         each
-        for each in (agent.grants if agent and given.unasked_by else ())
-        if (each.toolset, each.tool) == (given.toolset, given.tool) and each.decision == "allowed"
+        for each in (agent.grants if agent else ())
+        if (each.toolset, each.tool) == (NUMBERED.sub("", toolset), tool) and each.decision == "allowed"
     ]
-    is_left = any(each.rule_at and each.unasked_by != given.unasked_by for each in others)
+    is_left = len(rules) > 1 or text.endswith((CONFINED, NO_HOST, OTHERS_REFUSED))
     return frozenset({spot} if is_left else ())
 
 
@@ -170,6 +177,13 @@ def _spots(tools: Iterable[Entrance | UnaskedEnd], after: FlowEdit) -> list[Spot
     return [each for each in spots if not after.ends(each)]
 
 
+def spots_of(flow: Flow) -> Iterator[Spot]:
+    """All tools of the flows below an entry."""
+    for legs in flow.legs:
+        yield from ((each.worker, each.toolset, each.tool) for each in (*legs.sources, *legs.private))
+        yield from ((each.worker, each.toolset, each.tool) for each in legs.ends)
+
+
 def sources_of(flow: Flow) -> list[Spot]:
     """The tools that bring the words."""
     return [(each.worker, each.toolset, each.tool) for each in flow.sources]
@@ -261,8 +275,8 @@ def without_calls(project: Foreign, flow: Flow) -> FlowEdit | None:
     tools = calls_in(at, tool) if tool else ()
     names = " and ".join(f"`{excerpt(each)}`" for each in tools)
     if is_opencode:
-        instead = in_permission(at, permission_of(agent.at), "task", "deny")
-        change, at = instead.change, instead.at or at
+        instead = in_permission(agent.at, permission_of(agent.at), "task", "deny")
+        change, at = instead.change, instead.at or agent.at
     elif not tools:
         return None
     elif left := list_without(at, *tools):

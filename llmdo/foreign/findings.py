@@ -288,11 +288,13 @@ def foreign_inherits_everything(project: Foreign) -> Iterator[Diagnostic]:
                 why = "its file has no header"
             line = few_tools(agent.format or project.team.format, agent.at)
             is_told = line and agent.narrower == NAME_TOOLS
+            key = (line or "").partition(":")[0].strip('"')
+            where = f" in place of `{key}`" if key in agent.header else in_a_header(agent.at)
             yield finding(
                 "LDO551",
                 agent.at.location,
                 f"`{name}` has every tool{but}{others}, because {why}{_by_whom(project, agent, name)}",
-                hint=f"write `{line}`{in_a_header(agent.at)}, and what else it needs; it loses the rest"
+                hint=f"write `{line}`{where}, and what else it needs; it loses the rest"
                 if is_told
                 else agent.narrower,
                 subject=name,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, NamedTuple
@@ -24,11 +25,12 @@ NO_COMMANDS = "it then runs no commands"
 REFUSED = "it is then refused"
 OTHERS_REFUSED = "whatever it does not name is then refused"
 ASKED = "a person is then asked each time"
+NO_HOST = "its commands then reach no host"
 CONFINED = "its commands then reach no host, and change only the project"
 _WRITTEN = {
     ("claude", "Bash"): ("Bash(git log:*)", OTHERS_REFUSED),
     ("claude", "WebFetch"): ("WebFetch(domain:example.com)", OTHERS_REFUSED),
-    ("codex", "shell"): ("network_access = false", "its commands then reach no host"),
+    ("codex", "shell"): ("network_access = false", NO_HOST),
     ("codex", "unsandboxed shell"): ('approval_policy = "on-request"', ASKED),
     ("docker-agent", "shell"): ("shell:cmd=git log", OTHERS_REFUSED),
     ("fast-agent", "shell"): ("shell: false", NO_COMMANDS),
@@ -46,6 +48,8 @@ _COMMA = re.compile(r",(?![^(]*\))")
 """A comma between two tools, not within what one is allowed for."""
 _CALLS = frozenset({"Agent", "Task"})
 """Both names of the tool of Claude Code that calls agents."""
+_PLAIN = re.compile(r"[A-Za-z][\w./-]*(?:/\*|\((?:[^(),\[\]{}\"'#:]|:(?! ))*\))?")
+"""An item of a list that YAML takes as it is."""
 _FLAG = re.compile(r"--[a-z-]+")
 _BY_KEY = {
     "approvals_reviewer": ('approvals_reviewer = "user"', ASKED),
@@ -106,15 +110,13 @@ def instead_of(form: str, given: Grant, at: Place, *, is_way: bool) -> Instead |
         lists = ".".join(step for step in at.route if isinstance(step, str))
         also = f", also in {', '.join(f'`{each}`' for each in given.unasked_in)}" if given.unasked_in else ""
         return Instead(f"take {_rules_of(given)} out of `{lists}`{also}", given.loss)
-    if form == "claude" and (
-        setting := next((each for each in _OF_CLAUDE if at.route[: len(each)] == each), ())
-    ):
-        return Instead(f"write `{_OF_CLAUDE[setting]}`", ASKED)
-    if form == "claude" and given.rule_at == at and "hooks" in at.route:
-        return Instead("take this hook out", ASKED)
+    if form == "claude" and (instead := _of_claude(given, at)):
+        return instead
     if form == "opencode":
         return _of_opencode(given, at, "ask" if is_way else "deny")
     tool = given.tool.partition("(")[0]
+    if form == "gemini" and is_json(at) and at.location.span is None:
+        return Instead(f"write `{tool}` into `tools.exclude`", "")
     if form == "github-actions" and "permission" in at.route:  # of opencode, where a question is a refusal
         part = f'write `"deny"` for `{excerpt(str(at.route[-1]))}`'
         return _of_opencode(given, at, "deny") if tool == given.tool else Instead(part, "")
@@ -127,6 +129,14 @@ def instead_of(form: str, given: Grant, at: Place, *, is_way: bool) -> Instead |
     if _FLAG.fullmatch(marked := _marked(at)):
         return Instead(f'write `--allowedTools "{written[0]}"` in place of `{marked}`', written[1])
     return Instead(f"write `{written[0]}` or the like in place of {name}", written[1])
+
+
+def _of_claude(given: Grant, at: Place) -> Instead | None:
+    """The change of a setting or a hook of Claude Code; None if neither gives the tool."""
+    setting = next((each for each in _OF_CLAUDE if at.route[: len(each)] == each), None)
+    if setting is not None:
+        return Instead(f"write `{_OF_CLAUDE[setting]}`", ASKED)
+    return Instead("take this hook out", ASKED) if given.rule_at == at and "hooks" in at.route else None
 
 
 def _rules_of(given: Grant) -> str:
@@ -173,9 +183,15 @@ def list_without(at: Place, *tools: str) -> str | None:
     left = [item for item in items if item not in tools and not item.startswith(parts)]
     if not left or len(left) == len(items):
         return None
-    names = ", ".join(left)
-    line = f"{keys[-1]}: {names if is_text else f'[{names}]'}"
+    names = ", ".join(left if is_text else [_spelt(each, at) for each in left])
+    key = f'"{keys[-1]}"' if is_json(at) else keys[-1]
+    line = f"{key}: {names if is_text else f'[{names}]'}"
     return line if len(line) <= LONGEST and "`" not in line else None
+
+
+def _spelt(name: str, at: Place) -> str:
+    """A name as an item of a list in the file at a place."""
+    return name if _PLAIN.fullmatch(name) and not is_json(at) else json.dumps(name, ensure_ascii=False)
 
 
 def _of_opencode(given: Grant, at: Place, word: str) -> Instead | None:
@@ -222,6 +238,13 @@ def in_permission(at: Place, permission: Place, tool: str, word: str) -> Instead
     like = " or the like" if word == "ask" and last != ["*"] else ""
     ruled = permission._replace(route=(*permission.route, *last), of_key=isinstance(rules[last[0]], dict))
     return Instead(f"write `{line}`{like}{where}", "", ruled)
+
+
+def is_under_permission(change: str) -> bool:
+    """Whether a change writes a line into `permission` of opencode, which has none about its tool."""
+    return change.startswith(('write `"', "write `permission")) and change.endswith(
+        ("}`", " under `permission`")
+    )
 
 
 def in_a_header(at: Place) -> str:
@@ -297,12 +320,7 @@ def _of_sandbox(given: Grant, at: Place) -> Instead:
     key = next((step for step in reversed(at.route) if isinstance(step, str)), "")
     written = _WRITTEN.get(("codex", given.tool))
     is_confined = _marked(at) not in _FREE  # then it is the network that the sandbox lets through
-    if (
-        key in ("default_permissions", "network_access", "sandbox_mode")
-        and is_confined
-        and written
-        and given.tool == "shell"
-    ):
+    if key in ("network_access", "sandbox_mode") and is_confined and written and given.tool == "shell":
         return Instead(f"write `{written[0]}`", written[1])
     if key in _BY_KEY:
         return Instead(f"write `{_BY_KEY[key][0]}`", _BY_KEY[key][1])

@@ -177,10 +177,13 @@ def _grants(
     for ruling in rulings:
         origin = "permission" if ruling.rule else "opencode, where no rule says anything"
         alike = [each.rule for each in rulings[1:] if each.rule and _is_alike(each, ruling)]
-        # A rule about all tools gives no server: its declaration does.
-        given_at = ruling.rule.at if ruling.rule and (line in TABLE or ruling.rule.tool != "*") else at
+        # A rule about all tools gives no server: its declaration does, and without the rule opencode allows it too.
+        is_own = ruling.rule is not None and (line in TABLE or ruling.rule.tool != "*")
+        given_at = ruling.rule.at if ruling.rule and is_own else at
+        grant = ruling.grant(line, given_at, origin, toolset=toolset)
         yield replace(
-            ruling.grant(line, given_at, origin, toolset=toolset),
+            grant,
+            rule_at=grant.rule_at if is_own or ruling.decision != "allowed" else None,
             unasked_by=tuple(rule.pattern or "" for rule in alike) if ruling is not rulings[0] else (),
             loss=ASKED if alike else "",
         )

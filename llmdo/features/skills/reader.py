@@ -18,6 +18,7 @@ from llmdo.foreign.files import Files
 from llmdo.foreign.permissions import parted
 from llmdo.foreign.team import MAX_NAME, Agent, Team, capability_of
 from llmdo.graph.described import Server
+from llmdo.policy.authority import Capability
 from llmdo.policy.shell.rules import UNLISTED
 from llmdo.syntax.document import Place
 
@@ -43,6 +44,7 @@ _BY_NAME = {
     **{line.tool.lower(): line for line in TABLE},
     **{name: _LINES[tool] for tool, names in SAME.items() for name in names},
 }
+_CONNECTS = Capability("net.connect")
 _OF_SERVER = re.compile(r"mcp__(?P<server>.+?)(?:__.*)?|(?P<path>[\w.-]+)/.+")
 _HEEDED = "`allowed-tools` of the skill"
 _UNHEEDED = "up to the client, which is not known to heed `allowed-tools`"
@@ -115,7 +117,7 @@ class _SkillReader:
         free = tuple(
             f"{tool}({pattern})" if pattern else tool
             for tool, pattern, at in allowed
-            if not _OF_SERVER.fullmatch(tool) and _grant(_line(tool), pattern, at).capabilities == (UNLISTED,)
+            if _line(tool) is _LINES["Bash"] and _sends(_grant(_line(tool), pattern, at))
         )
         for tool, pattern, at in allowed:
             if tool.lower() in HARMLESS:
@@ -132,7 +134,7 @@ class _SkillReader:
                 way = through(f"{tool}({pattern})") if pattern else ""
                 message = f"`{rule}` lets every command run without a question while the skill is loaded{way}"
                 self.files.note("LDO554", at, message, _narrower(tool, pattern, self.text.prompt))
-            is_one_of_many = len(free) > 1 and grant.capabilities == (UNLISTED,)
+            is_one_of_many = len(free) > 1 and _line(tool) is _LINES["Bash"] and _sends(grant)
             yield replace(grant, rule_at=at, unasked_by=free if is_one_of_many else ())
 
     def _scripts(self, allowed: Sequence[ToolItem]) -> Iterator[Grant]:
@@ -176,6 +178,11 @@ def _grant(line: Line, pattern: str | None, at: Place) -> Grant:
     whole = pattern is None or pattern.strip() in ("", "*", ":*", "**")
     raised = line.raised if whole else parted(line.raised, pattern or "")
     return line.grant(at, _HEEDED, toolset=ALLOWED, capabilities=raised)
+
+
+def _sends(given: Grant) -> bool:
+    """Whether a tool runs any command, or sends something to any host."""
+    return any(each in (UNLISTED, _CONNECTS) for each in given.capabilities)
 
 
 def _runs(item: ToolItem, script: str) -> bool:
