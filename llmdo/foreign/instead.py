@@ -123,7 +123,9 @@ def instead_of(form: str, given: Grant, at: Place, *, is_way: bool) -> Instead |
     written = _WRITTEN.get((form, given.tool if given.tool in ("shell", "unsandboxed shell") else tool))
     if written is None or ("(" in given.tool and not _OF_GIT.match(given.tool)):
         return None
-    name = f"`{excerpt(given.tool)}`"
+    # Gemini CLI writes no `:*`.
+    is_of_gemini = tool == "run_shell_command"
+    name = f"`{excerpt(given.tool.replace(':*)', ')') if is_of_gemini else given.tool)}`"
     if _FLAG.fullmatch(marked := _marked(at)):
         return Instead(f'write `--allowedTools "{written[0]}"` in place of `{marked}`', written[1])
     return Instead(f"write `{written[0]}` or the like in place of {name}", written[1])
