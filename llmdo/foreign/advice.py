@@ -289,7 +289,8 @@ def _taken(project: Foreign, leg: _Leg, every: frozenset[Spot], text: str) -> fr
     own = (leg.path[-2].name, leg.path[-1].name, leg.tool)
     given = _grant(project, leg)
     rule = given.rule_at.location if given and given.rule_at and not given.is_free_anyway else None
-    if given and given.refusal and given.refusal in text:
+    is_one_part = given is not None and "(" in given.tool and text.endswith(OTHERS_REFUSED)
+    if given and ((given.refusal and given.refusal in text) or is_one_part):
         rule = None
     elif text.endswith((OTHERS_REFUSED, CONFINED)) and (at := _place(project, leg)):
         rule = at.location

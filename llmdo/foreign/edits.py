@@ -132,17 +132,21 @@ def milder_after(flow: Flow, after: FlowEdit) -> list[Spot]:
 
 
 def unsure_after(flow: Flow, after: FlowEdit) -> str:
-    """The rest of a hint about the surest flow of which one part is not known that an edit leaves."""
+    """The rest of a hint about flows of which one part is not known that an edit leaves."""
     left = [each for each in flow.legs if each.guess != flow.guess and _stays(each, after)]
-    if not left:
-        return ""
-    if still := _STILL.get(left[0].guess or ""):
-        taken = {tool for _, _, tool in after.takes}
-        spots = _spots(left[0].sources, after)
+    taken = {tool for _, _, tool in after.takes}
+    named_before: set[Spot] = {*sources_of(flow)}
+    texts = []
+    for guess, still in _STILL.items():
+        sources = (source for each in left if each.guess == guess for source in each.sources)
+        spots = [each for each in _spots(sources, after) if each not in named_before]
+        named_before |= {*spots}
         others = [worker for worker, _, tool in spots if tool in taken]
         of_whom = f" of {names_text(others)}" if len(others) == len(spots) else ""
-        return f"; {tools_text(spots)}{of_whom} {still}"
-    return f"; a flow that is less sure stays, by {tools_text(_ways_out(left[:1], after))}"
+        texts += [f"; {tools_text(spots)}{of_whom} {still}"] if spots else []
+    if left and not texts:
+        return f"; a flow that is less sure stays, by {tools_text(_ways_out(left[:1], after))}"
+    return "".join(texts)
 
 
 def tools_text(spots: Iterable[Spot]) -> str:
