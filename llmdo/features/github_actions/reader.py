@@ -132,7 +132,7 @@ def _is_covered(source: Source, tree: Tree) -> bool:
 
 def _covered(paths: list[str]) -> Diagnostic:
     number = f"this workflow and {len(paths) - 1} more were" if len(paths) > 1 else "this workflow was"
-    message = f"{number} compiled by gh-aw, so the `.md` beside it is read instead"
+    message = f"{number} compiled by gh-aw, so the `.md` of the same name is read instead"
     return finding("LDO154", Location(paths[0]), message)
 
 
