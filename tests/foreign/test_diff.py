@@ -586,8 +586,8 @@ def test_what_no_row_of_gh_aw_shows_is_judged(
 
 def test_a_server_of_vs_code_that_no_agent_has_is_a_gain(tmp_path: Path) -> None:
     agent = {".github/agents/a.agent.md": "---\ndescription: Reads.\ntools: [read]\n---\nRead.\n"}
-    one, two = (
+    few, more = (
         {".vscode/mcp.json": json.dumps({"servers": {name: {"command": name} for name in names}})}
         for names in (["docs"], ["docs", "notes"])
     )
-    assert compared(tmp_path, "auto", agent | one, agent | two).difference.verdict == "widened"
+    assert compared(tmp_path, "auto", agent | few, agent | more).difference.verdict == "widened"

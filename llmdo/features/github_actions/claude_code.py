@@ -44,11 +44,13 @@ from llmdo.features.github_actions.tokens import (
 )
 from llmdo.features.github_actions.workflow import TokenPermissions, Variable
 from llmdo.foreign import reading, servers
+from llmdo.foreign.commands import commands
 from llmdo.foreign.files import COUNTS, renaming
 from llmdo.foreign.instead import LONGEST
 from llmdo.foreign.permissions import part
 from llmdo.foreign.team import capability_of
 from llmdo.graph.described import Server
+from llmdo.policy.shell.rules import UNLISTED
 from llmdo.syntax.discovery import leaves
 from llmdo.syntax.document import Document, Place
 
@@ -245,7 +247,7 @@ def _bash(
     whole = next((rule.at for rule in rules if RULES.whole(rule, "Bash")), None)
     if first.decision == "allowed":
         bypassed = options.mode[1] if options.mode and options.mode[0] == BYPASSES else None
-        wholes = [rule for rule in rules if rule.decision == "allowed" and RULES.whole(rule, "Bash")]
+        wholes = [rule for rule in rules if rule.decision == "allowed" and _is_any_command(site, rule)]
         is_twice = len(wholes) + bool(bypassed) > 1  # then no line alone takes it away
         for grant in by_shell(
             site, token, "Bash", bypassed or whole or (options.mode[1] if options.mode else at)
@@ -269,6 +271,12 @@ def _bash(
                     yield replace(grant, narrower=_without(alike)) if is_twice else grant
     if options.rest == "needs_approval" and first.decision == "needs_approval":
         yield from by_shell(site, token, "Bash", at, "needs_approval")
+
+
+def _is_any_command(site: Site, rule: PermissionRule) -> bool:
+    """Whether a rule about commands is one about all of them, or about one that runs any other."""
+    is_open = rule.pattern is not None and commands(rule.pattern, asked=_asked(site)) == UNLISTED
+    return RULES.whole(rule, "Bash") or is_open
 
 
 def _without(rules: Sequence[PermissionRule]) -> str:

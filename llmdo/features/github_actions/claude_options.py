@@ -119,7 +119,8 @@ def without_tool(site: Site, tool: str) -> str:
     if site.run.words:
         return f"`--disallowedTools {tool}` behind `{site.run.words[0]}`"
     if is_before_v1(site):
-        return f"`disallowed_tools: {tool}`"
+        has_key = site.input("disallowed_tools") is not None
+        return f"`{tool}` into `disallowed_tools`" if has_key else f"`disallowed_tools: {tool}`"
     return f"`--disallowedTools {tool}` in `claude_args`"
 
 
