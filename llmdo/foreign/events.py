@@ -52,6 +52,8 @@ HARMLESS = frozenset(
 )  # fmt: skip
 """Programs that answer nothing of their own."""
 _STEP = re.compile(r"[;|&\n]+|\$\(")
+_TEST = re.compile(r"\[\[\s.*?\s\]\]", re.DOTALL)
+"""A condition of the shell, which prints nothing, whatever it runs."""
 _LOCAL = HARMLESS | {
     "add-content", "basename", "dirname", "export", "find", "get-content", "get-date", "git", "hostname", "local", "ls",
     "pwd", "set", "shift", "uname", "uniq", "wc", "whoami", "write-host", "write-output",
@@ -329,7 +331,7 @@ def is_harmless(command: str) -> bool:
     """Whether a command runs only programs that answer nothing of their own, or llmdo, which allows nothing."""
     if OWN_HOOK.fullmatch(command):
         return True
-    steps = (_WORD.findall(step) for step in _STEP.split(command))
+    steps = (_WORD.findall(step) for step in _STEP.split(_TEST.sub("", command)))
     programs = (next((word for word in words if "=" not in word), ":") for words in steps)
     return all(program in HARMLESS or program.isdigit() for program in programs)
 

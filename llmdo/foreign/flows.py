@@ -62,6 +62,9 @@ _FETCHING = frozenset(
 )
 """Words of tools that fetch pages."""
 
+_DOCUMENTATION = frozenset({"search_docs", "search_documentation"})
+"""The names of tools that search the documentation of their server."""
+
 WRITABLE_HOSTS = frozenset(
     {
         "amazonaws.com", "api.telegram.org", "bitbucket.org", "cloudfunctions.net", "core.windows.net", "crates.io",
@@ -270,6 +273,11 @@ class _Tools:
         self._known = {name for name in self._servers if words[name]} - self._undeclared
         unknown = {name for name, each in toolsets.items() if each.server and not known_server(each.server)}
         self._unknown = unknown - self._known
+        self._holding = {
+            name
+            for name, each in toolsets.items()
+            if each.server and (known := known_server(each.server)) and DATA in known.capabilities
+        }
         self.has_servers = bool(self._servers)
         """Whether private data may be read otherwise than by capabilities of our vocabulary."""
         self._events = {event.toolset for agent in project.team.agents for event in agent.events}
@@ -320,6 +328,8 @@ class _Tools:
         if decision != "allowed" and _plain(shape.toolset) in self._looked_at:
             return False  # whoever would look at that call need not let it through, and is no person
         is_part = shape.toolset in self._servers and {each.name for each in shape.declared} == {UNTRUSTED}
+        if self._is_documentation(shape):
+            return False
         if self._is_guess(shape) or (is_part and _plain(shape.toolset) not in map(_plain, self._known)):
             own = _GUESSED
         elif (name, shape.tool) in self._offered:
@@ -400,6 +410,11 @@ class _Tools:
         """Whether a call is one of an unknown server or tool."""
         is_unknown = any(each.name == SERVER or UNKNOWN.fullmatch(each.name) for each in shape.declared)
         return is_unknown and shape.toolset not in self._known
+
+    def _is_documentation(self, shape: Shape) -> bool:
+        """Whether a call brings the pages of those who make a server with data of its users."""
+        names = {_own_name(_plain(shape.toolset), tool) for tool in (shape.tool, *shape.other_tools)}
+        return shape.toolset in self._holding and names <= _DOCUMENTATION
 
     def _is_in(self, runs_in: str, shape: Shape) -> bool:
         toolset = _plain(shape.toolset)

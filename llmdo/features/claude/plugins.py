@@ -101,6 +101,9 @@ def entries_of(files: Files, marketplace: Place, base: str) -> Iterator[tuple[st
         place = Place(document, ("plugins", number))
         source = table(entry).get("source")
         if not isinstance(source, str):
+            if _is_itself(files, base, table(entry)):
+                yield base, place
+                continue
             elsewhere.append(text(table(entry).get("name")) or "?")
             continue
         bare = prefix and "/" not in source and not source.startswith(".")
@@ -116,6 +119,16 @@ def entries_of(files: Files, marketplace: Place, base: str) -> Iterator[tuple[st
         at = Place(document, ("plugins",), of_key=True)
         message = f"plugins that come from elsewhere were not read: {names}{more}"
         files.note("LDO154", at, message)
+
+
+def _is_itself(files: Files, base: str, entry: Mapping[str, object]) -> bool:
+    """Whether a plugin that a marketplace fetches is that of its own folder, by the name and the repository."""
+    document = files.json(f"{base}/{MANIFEST}".removeprefix("/"))
+    if document is None or document.data.get("name") != entry.get("name"):
+        return False
+    source = table(entry.get("source"))
+    its = text(source.get("url")).removesuffix(".git") or f"https://github.com/{text(source.get('repo'))}"
+    return text(document.data.get("repository")).removesuffix(".git") == its
 
 
 def _refuses(files: Files, document: Document) -> bool:

@@ -24,6 +24,7 @@ SETTINGS = "settings.json"
 TABLES = ("mcpServers", "servers")
 """The keys that hold servers; the second is that of VS Code."""
 
+VS_CODE = ".vscode"
 _ORIGIN = "up to the client"
 
 
@@ -40,8 +41,11 @@ def _agents(files: Files, document: Document) -> Iterator[Agent]:
     if key is None:
         if PurePosixPath(document.source.path).name == SETTINGS:
             return
-        message = "there is no `mcpServers` at the top of this file"
-        files.problems.append(finding("LDO152", document.source.location(), message))
+        own = TABLES[PurePosixPath(document.source.path).parent.name == VS_CODE]
+        at, message = document.source.location(), f"there is no `{own}` at the top of this file"
+        if own in document.data:
+            at, message = Place(document, (own,), of_key=True).location, f"`{own}` is no table by names"
+        files.problems.append(finding("LDO152", at, message))
         return
     known = servers.servers_in(document, key)
     servers.judge(files, known)

@@ -180,6 +180,7 @@ class _OpencodeProject:
         known: dict[str, tuple[Server, Place]] = {}
         for document in self.documents:
             known.update(servers.servers_in(document, "mcp"))
+        known = {name: each for name, each in known.items() if self._may_start(each[1])}
         servers.judge(self.files, known)
         self.code.judge(common)
         known = {name: (server, at) for name, (server, at) in known.items() if _is_on(at)}
@@ -204,6 +205,15 @@ class _OpencodeProject:
             for name in (names if agent.everyone else [each.name for each in agent.calls])
         }
         yield from (agent for agent in agents if agent.is_entry or agent.name in called)
+
+    def _may_start(self, at: Place) -> bool:
+        """Whether opencode may start a server as it is declared, which is noted if not."""
+        if not isinstance(table(at.data).get("command"), str):
+            return True
+        message = "opencode takes the `command` of a server as a list of words, so it does not start this one"
+        place = Place(at.document, (*at.route, "command"))
+        self.files.note("LDO151", place, message, "write it as a list, with what stands in `args`")
+        return False
 
     def _settings(self) -> Place | None:
         """The place that gives built-in agents what they have; None if the project has no settings."""
