@@ -166,7 +166,8 @@ def loss_of(given: Grant) -> str:
     if given.server or SERVER in names:
         return f"it then has no tools of `{excerpt(given.toolset)}`"
     if any(Capability("net").covers_name(name) for name in names):
-        return "it then fetches no pages" if UNTRUSTED in names else "it then sends nothing to other hosts"
+        verb = "finds" if "search" in given.tool.lower() else "fetches"
+        return f"it then {verb} no pages by that" if UNTRUSTED in names else "it then sends nothing to other hosts"
     return f"it then has no `{excerpt(given.tool)}`"
 
 

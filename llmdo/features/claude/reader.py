@@ -33,7 +33,8 @@ _SKILL = "/SKILL.md"
 MAX_DEPTH = 10  # five calls, each over the worker that stands for every agent
 
 _SAMPLE = re.compile(
-    r"(?:.+/)?(?:archived?|examples?|fixtures?|samples?|templates?|testdata|tests?)/(?:.+/)?agents/"
+    r"(?:.+/)?(?:(?:[^/]+[-_.])?(?:archive[ds]?|backups?)|examples?|fixtures?|samples?|templates?|testdata|tests?)/"
+    r"(?:.+/)?agents/"
 )
 """Agents in a folder of things to copy, or of things to test with."""
 DISTINCTIVE = frozenset({"color", "model", "name", "tools"})
