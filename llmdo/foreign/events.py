@@ -45,9 +45,11 @@ _WORD = re.compile(r"[^\s\"'`;|&<>()]+")
 _SCRIPT = re.compile(r".*\.(?:bash|cjs|js|mjs|ps1|py|rb|sh|ts|zsh)")
 HARMLESS = frozenset(
     {
-        "[", "[[", ":", "afplay", "awk", "cat", "cd", "cut", "date", "do", "done", "echo", "elif", "else", "esac",
-        "exit", "false", "fi", "for", "grep", "head", "if", "jq", "mkdir", "notify-send", "osascript", "printf", "read",
-        "say", "sed", "sleep", "sort", "tail", "tee", "test", "then", "touch", "tr", "true", "while",
+        "[", "[[", ":", "afplay", "awk", "basename", "cat", "cd", "cut", "date", "dirname", "do", "done",
+        "echo", "elif", "else", "esac", "exit", "export", "false", "fi", "for", "git", "grep", "head", "hostname", "if",
+        "jq", "local", "ls", "mkdir", "notify-send", "osascript", "printf", "pwd", "read", "say", "sed", "set", "shift",
+        "sleep", "sort", "tail", "tee", "test", "then", "touch", "tr", "true", "uname", "uniq", "unset", "wc", "while",
+        "whoami",
     }
 )  # fmt: skip
 """Programs that answer nothing of their own."""
@@ -55,8 +57,7 @@ _STEP = re.compile(r"[;|&\n]+|\$\(")
 _TEST = re.compile(r"\[\[\s.*?\s\]\]", re.DOTALL)
 """A condition of the shell, which prints nothing, whatever it runs."""
 _LOCAL = HARMLESS | {
-    "add-content", "basename", "dirname", "export", "find", "get-content", "get-date", "git", "hostname", "local", "ls",
-    "pwd", "set", "shift", "uname", "uniq", "wc", "whoami", "write-host", "write-output",
+    "add-content", "find", "get-content", "get-date", "write-host", "write-output",
 }  # fmt: skip
 """Programs that print what is in the project, or about the machine."""
 _FETCHES = re.compile(

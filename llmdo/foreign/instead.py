@@ -80,6 +80,8 @@ _FEW_TOOLS = {
 """A line that gives an agent of a format the tools that only read."""
 _FEW_IN_JSON = {"opencode": '"permission": {"*": "deny", "read": "allow", "grep": "allow"}'}
 """The same line for formats whose agents may be in files of JSON."""
+_FEW_IN_BLOCK = 'permission:` and below it `  "*": deny`, `  read: allow`, `  grep: allow'
+"""The same for opencode, in a header that it repairs."""
 
 
 class Instead(NamedTuple):
@@ -148,7 +150,14 @@ def _rules_of(given: Grant) -> str:
 
 def few_tools(form: str, at: Place) -> str | None:
     """The line that gives an agent of a format the tools that only read, as the file at a place has it."""
+    if form == "opencode" and is_repaired(at):
+        return _FEW_IN_BLOCK
     return (_FEW_IN_JSON.get(form) if is_json(at) else None) or _FEW_TOOLS.get(form)
+
+
+def is_repaired(at: Place) -> bool:
+    """Whether the header at a place is no YAML: opencode then takes each value with a colon in its line for a text."""
+    return bool(at.document.problems) and not is_json(at)
 
 
 def runs_commands(given: Grant) -> bool:
@@ -167,7 +176,11 @@ def loss_of(given: Grant) -> str:
         return f"it then has no tools of `{excerpt(given.toolset)}`"
     if any(Capability("net").covers_name(name) for name in names):
         verb = "finds" if "search" in given.tool.lower() else "fetches"
-        return f"it then {verb} no pages by that" if UNTRUSTED in names else "it then sends nothing to other hosts"
+        return (
+            f"it then {verb} no pages by that"
+            if UNTRUSTED in names
+            else "it then sends nothing to other hosts"
+        )
     return f"it then has no `{excerpt(given.tool)}`"
 
 
@@ -222,6 +235,9 @@ def in_permission(at: Place, permission: Place, tool: str, word: str) -> Instead
     """The line about a tool in `permission` of opencode, where the last that matches decides; `at` if none is there."""
     rules, line = permission.data, f'"{tool}": "{word}"'
     key = '"permission"' if is_json(permission) else "permission"
+    if not isinstance(rules, dict) and is_repaired(permission):
+        lines = ([f'`  "*": {rules}`'] if isinstance(rules, str) else []) + [f"`  {tool}: {word}`"]
+        return Instead(f"write `{key}:` and below it {', '.join(lines)}", "", at)
     if isinstance(rules, str):
         return Instead(f'write `{key}: {{"*": "{rules}", {line}}}`', "", permission)
     if not isinstance(rules, dict):

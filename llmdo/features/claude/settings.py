@@ -215,12 +215,20 @@ class ClaudeSettings:
             return
         if self.sandbox and self.in_sandbox and line.tool in SHELLS and mode.name != "plan":
             yield _Verdict(PermissionRuling(self.in_sandbox, "allowed"), self._of_sandbox, self.sandbox)
-        for hook in self.hooks:
-            if hook.names(line.tool) and (hook.event == ASKED or decided != "needs_approval"):
-                path = hook.at.document.source.path
-                yield _Verdict(PermissionRuling(line.raised, "allowed"), f"{path}: a hook", hook.at)
-        if decided == "needs_approval":
-            return
+        hooks = [
+            each
+            for each in self.hooks
+            if each.names(line.tool) and (each.event == ASKED or decided != "needs_approval")
+        ]
+        yield from (_of_hook(each, line) for each in hooks if each.is_certain)
+        if decided != "needs_approval":
+            yield from self._of_parts(line, rules, replace(verdict.ruling, rule=rule), mode)
+        yield from (_of_hook(each, line) for each in hooks if not each.is_certain)
+
+    def _of_parts(
+        self, line: Line, rules: Sequence[PermissionRule], whole: PermissionRuling, mode: Mode
+    ) -> Iterator[_Verdict]:
+        """The decisions about parts of a tool about all of which a person is asked."""
         if line.tool in SHELLS:
             origin = "Claude Code: commands that only read never ask"
             yield _Verdict(PermissionRuling(READ_ONLY.raised, "allowed"), origin)
@@ -229,7 +237,7 @@ class ClaudeSettings:
         if mode.name == "plan" and writes(line):
             return
         parts: dict[tuple[Capability, ...], list[PermissionRuling]] = {}
-        for ruling in RULES.parts(rules, line.tool, replace(verdict.ruling, rule=rule)):
+        for ruling in RULES.parts(rules, line.tool, whole):
             if ruling.decision == "allowed":
                 parts.setdefault(tuple(dict.fromkeys(ruling.capabilities)), []).append(ruling)
         for part, rulings in parts.items():
@@ -265,6 +273,13 @@ class ClaudeSettings:
             )
             return _Verdict(PermissionRuling(line.raised, "allowed", rule), alike=alike)
         return _Verdict(PermissionRuling(line.raised, by_mode))
+
+
+def _of_hook(hook: ClaudeHook, line: Line) -> _Verdict:
+    """The decision of a hook that answers in place of a person."""
+    return _Verdict(
+        PermissionRuling(line.raised, "allowed"), f"{hook.at.document.source.path}: a hook", hook.at
+    )
 
 
 def is_broken(document: Document) -> bool:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from llmdo.base.diagnostic import did_you_mean, excerpt, finding
 from llmdo.base.parts import items
-from llmdo.base.source import Location
-from llmdo.base.values import dataclass, field
+from llmdo.base.source import Location, Span
+from llmdo.base.values import dataclass, field, replace
 from llmdo.features.copilot import AGENT, LOOKED_AT, MODE, PAGES, PROMPT, TEXTS
 from llmdo.features.copilot.client import hook_events, session_events
 from llmdo.features.copilot.tools import IN_EDITOR, KnownServer, Tools, UnknownNames, Where
@@ -42,6 +42,9 @@ KEYS = frozenset(
 )  # fmt: skip
 PROMPT_KEYS = frozenset({"agent", "argument-hint", "description", "mode", "model", "name", "tools"})
 _OF_PROMPTS = PROMPT_KEYS - {"description", "name"}
+_OPENED = re.compile(r"---[ \t]*\n(?:[\w-]+[ \t]*:.*\n|[ \t]+\S.*\n|- .*\n|#.*\n)+(?=[ \t]*\n)")
+"""A header up to a blank line behind its keys."""
+_ENDED = re.compile(r"\n---[ \t]*(?:\n|\Z)")
 TARGETS = ("github-copilot", "vscode")
 
 _FOR_TOOLS = frozenset(
@@ -125,11 +128,25 @@ class _CopilotReader:
     def text(self, path: str) -> reading.Text | None:
         """The header and the prompt of a file; None if it is neither an agent nor a prompt with a header."""
         is_prompt = path.endswith(PROMPT)
+        if not is_prompt and (text := self._without_an_end(path)):
+            return text
         if not is_prompt and PurePosixPath(path).name.lower() not in PAGES:
             return self.files.text_or_prompt(path, KEYS)  # as VS Code takes it
         text = self.files.header(path, PROMPT_KEYS if is_prompt else KEYS)
         self.files.problems.extend(text.document.problems if text else ())
         return text
+
+    def _without_an_end(self, path: str) -> reading.Text | None:
+        """A file whose header no `---` ends, as VS Code reads it: up to the first line that is no key; noted."""
+        source = self.files.source(path)
+        if source is None or not (opened := _OPENED.match(source.text)) or _ENDED.search(source.text):
+            return None
+        message = "no `---` ends this header, so Copilot loads the file in VS Code alone"
+        hint = "write `---` below the last key"
+        self.files.problems.append(finding("LDO152", source.location(Span(1, 1, 1, 4)), message, hint=hint))
+        # The line keeps its number, so that every place is that of the file.
+        closed = f"{opened[0]}---{source.text[opened.end() :]}"
+        return reading.text(replace(source, text=closed, is_plain=False), KEYS)
 
     def sessions(self) -> Iterator[Agent]:
         """The session of Copilot's cloud agent and of its command line, if the project has hooks for it."""
@@ -248,7 +265,10 @@ class _CopilotFileReader:
     @property
     def where(self) -> Where:
         """The environments in which it can run."""
-        if self.path.endswith((MODE, PROMPT)) or not self.header:  # GitHub requires a description
+        is_ended = _ENDED.search(self.text.document.source.text) is not None
+        source = self.reader.files.source(self.path)
+        is_open = is_ended and source is not None and _ENDED.search(source.text) is None
+        if is_open or self.path.endswith((MODE, PROMPT)) or not self.header:  # GitHub requires a description
             return IN_EDITOR
         target = self.header.get("target")
         return Where(cloud=target != "vscode", editor=target != "github-copilot")
