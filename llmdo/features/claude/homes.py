@@ -238,7 +238,8 @@ class _HomeReader:
             message = f"Claude Code does not know mode `{place.data}`, and may skip the whole file for it"
             self.files.note("LDO151", place, message, did_you_mean(str(place.data), MODES))
         place = Place(document, ("enableAllProjectMcpServers",))
-        if place.data is True:
+        folder = above_own(document.source.path)
+        if place.data is True and self.files.source(f"{folder}/.mcp.json".removeprefix("/")):
             message = "`enableAllProjectMcpServers` starts every server of `.mcp.json` without a question"
             hint = "name the servers in `enabledMcpjsonServers`"
             if items(document.data.get("enabledMcpjsonServers")):

@@ -79,7 +79,7 @@ TABLE = (
             "read/terminalLastCommand", "read/terminalSelection", "todo/todos", "vscode/askQuestions",
             "vscode/getProjectSetupInfo", "vscode/memory", "vscode/renderMermaidDiagram",
             "vscode/resolveMemoryFileUri", "vscode/selection", "vscode/switchAgent",
-            "vscode/think", "vscode/updateUserPreferences", "vscode/vscodeAPI",
+            "vscode/think", "vscode/toolSearch", "vscode/updateUserPreferences", "vscode/vscodeAPI",
         )
     ),
 )  # fmt: skip

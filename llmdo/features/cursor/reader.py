@@ -14,6 +14,7 @@ from llmdo.features.cursor.table import TABLE
 from llmdo.foreign import reading
 from llmdo.foreign.events import ClientEvents
 from llmdo.foreign.files import Files
+from llmdo.foreign.instead import in_a_header
 from llmdo.foreign.permissions import written
 from llmdo.foreign.servers import judge, servers_in
 from llmdo.foreign.team import MAX_NAME, Agent, Team
@@ -154,8 +155,8 @@ def _text(files: Files, path: str) -> Text | None:
 
 def _narrower(content: Text) -> str:
     at = Place(content.document, ("readonly",), of_key=True)
-    where = "in its header" if at.data is None else "in place of `readonly: false`"
-    return f"write `readonly: true` {where}, which leaves the tools that read"
+    where = " in place of `readonly: false`" if at.data is not None else in_a_header(at) or " in its header"
+    return f"write `readonly: true`{where}, which leaves the tools that read"
 
 
 def _agent(files: Files, home: _Home, path: str, content: Text) -> Agent:

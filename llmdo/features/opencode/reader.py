@@ -21,7 +21,7 @@ from llmdo.features.opencode.permissions import (
     searches,
 )
 from llmdo.foreign import reading, servers
-from llmdo.foreign.files import Files, folder_place, renaming
+from llmdo.foreign.files import COUNTS, Files, folder_place, renaming
 from llmdo.foreign.permissions import PermissionRule, listed_commands
 from llmdo.foreign.team import MAX_NAME, Agent, AgentCall, Team
 from llmdo.graph.clients import UNLIMITED
@@ -41,6 +41,8 @@ KEYS = frozenset(
         "prompt", "reasoningEffort", "steps", "temperature", "tools", "top_p", "topP", "variant",
     }
 )  # fmt: skip
+_OLD = "maxSteps"
+"""The name that `steps` had before."""
 BUILT_IN: Mapping[str, tuple[str, Mapping[tuple[str, str], Decision]]] = {
     "build": ("primary", {}),
     "explore": (
@@ -241,7 +243,11 @@ class _OpencodeProject:
         header = agent.header if is_declared else {}
         for key in header:
             if reading.misspelt(key, KEYS):
-                self.files.unknown_key(agent.place(key), key, KEYS)
+                message = (
+                    f"opencode does not know `{excerpt(key)}`, and only hands it on to the model's provider"
+                )
+                meant = renaming(agent.place(key), key, nearest(key, KEYS - {_OLD}), counts=COUNTS)
+                self.files.note("LDO151", agent.place(key), message, meant)
         at = agent.place("description") if is_declared else agent.tables[0]
         nothing: Mapping[tuple[str, str], Decision] = {("*", "*"): "blocked"}
         default_mode, below = BUILT_IN.get(name, ("all", nothing if name in HIDDEN else {}))
