@@ -366,17 +366,30 @@ def opencode_grants(site: Site, tree: Checkout) -> tuple[tuple[Grant, ...], bool
             if ruling.decision != "allowed":
                 continue  # nobody is there to be asked
             allowed_at = ruling.rule.at if ruling.rule else at
+            narrower = None if ruling.rule else _denying(tool, documents)
             if tool != "bash":
                 given = granted(tool, tool, map(str, ruling.capabilities), allowed_at)
-                grants += as_with(model, given)
+                grants += as_with(model, replace(given, narrower=narrower))
             elif ruling.rule is None or RULES.whole(ruling.rule, tool):
-                grants += by_shell(site, token, tool, allowed_at)
+                for given in by_shell(site, token, tool, allowed_at):
+                    grants.append(replace(given, narrower=narrower) if given.toolset == tool else given)
             else:
                 grants += by_command(site, token, ruling.rule.pattern or "", tool, allowed_at)
     for each in documents:
         for name, server in table(each.data, "mcp").items():
             grants.append(servers.grant(name, servers.server_of(server), at, "allowed", "opencode.json"))
     return tuple(grants), not rules
+
+
+def _denying(tool: str, documents: Sequence[Document]) -> str:
+    """The edit that denies a tool about which no rule says anything."""
+    settings = next((each for each in documents if each.source.path in OPENCODE_SETTINGS), None)
+    if settings is None:
+        return f'write `{{"permission": {{"{tool}": "deny"}}}}` into `{OPENCODE_SETTINGS[0]}`'
+    path = settings.source.path
+    if isinstance(settings.data.get("permission"), dict):
+        return f'write `"{tool}": "deny"` under `permission` of `{path}`'
+    return f'write `"permission": {{"{tool}": "deny"}}` into `{path}`'
 
 
 def _opencode_model(site: Site, tables: Iterable[Place]) -> str:
