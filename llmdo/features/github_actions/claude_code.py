@@ -150,7 +150,8 @@ def claude_problems(site: Site, tree: Checkout) -> Iterator[Diagnostic]:
         obeyed = _settings(site, tree, options).mode
         if obeyed.name == BYPASSES and obeyed.at:
             message = f"the release of Claude Code in `{site.document.source.path}` obeys mode `{BYPASSES}`"
-            hint = "install 2.1.257 or later there, or allow by name what it needs"
+            where = "use `v1` of the action" if site.run.key == "uses" else "install 2.1.257 or later"
+            hint = f"{where} there, or take this line out and allow by name what it needs"
             yield finding("LDO554", obeyed.at.location, message, hint=hint)
     if mode and mode[0] == BYPASSES:
         message = "Claude Code is told to skip permissions here, so no tool is refused"
