@@ -48,6 +48,8 @@ READS = frozenset({"beforeSubmitPrompt", "sessionStart", "subagentStart"})
 MAX_DEPTH = 4  # an agent and a child of it, each over the worker that stands for every agent
 _READING = ("Read", "Search")
 _READS_BY_COMMANDS = next(line for line in TABLE if line.tool == "Shell of a read-only agent")
+_PAGES = ("agents", "index", "readme")
+"""Names of files that are agents only with a header."""
 
 
 def read(tree: Tree) -> Team:
@@ -146,7 +148,7 @@ def _text(files: Files, path: str) -> Text | None:
     if content:
         files.problems.extend(content.document.problems)
         return content
-    if source is None or PurePosixPath(path).stem.lower() == "readme":
+    if source is None or PurePosixPath(path).stem.lower() in _PAGES:
         return None
     message = f"`{path}` has no header, so it counts as an agent called after its file"
     files.problems.append(finding("LDO150", source.location(), message))
