@@ -231,6 +231,16 @@ class _OpencodeProject:
         """The place of built-in agents of a project without settings: no file of another agent says what they do."""
         return folder_place(".opencode")
 
+    def _judge_keys(self, agent: _Declaration, header: Iterable[str]) -> None:
+        """Notes the keys of an agent that are certainly misspelt."""
+        for key in header:
+            if reading.misspelt(key, KEYS):
+                message = (
+                    f"opencode does not know `{excerpt(key)}`, and only hands it on to the model's provider"
+                )
+                meant = renaming(agent.place(key), key, nearest(key, KEYS - {_OLD}), counts=COUNTS)
+                self.files.note("LDO151", agent.place(key), message, meant)
+
     def _agent(
         self,
         name: str,
@@ -241,13 +251,7 @@ class _OpencodeProject:
     ) -> Agent:
         is_declared = name in self.declared
         header = agent.header if is_declared else {}
-        for key in header:
-            if reading.misspelt(key, KEYS):
-                message = (
-                    f"opencode does not know `{excerpt(key)}`, and only hands it on to the model's provider"
-                )
-                meant = renaming(agent.place(key), key, nearest(key, KEYS - {_OLD}), counts=COUNTS)
-                self.files.note("LDO151", agent.place(key), message, meant)
+        self._judge_keys(agent, header)
         at = agent.place("description") if is_declared else agent.tables[0]
         nothing: Mapping[tuple[str, str], Decision] = {("*", "*"): "blocked"}
         default_mode, below = BUILT_IN.get(name, ("all", nothing if name in HIDDEN else {}))
