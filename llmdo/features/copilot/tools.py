@@ -240,8 +240,9 @@ class Tools:
 _WORD = re.compile(r"[a-z0-9]+|[A-Z]+[a-z0-9]*")
 """A word of a name such as `createFile` or `create_issue`."""
 MOST = 3  # names in a message, and further places below it
-ELSEWHERE = (
-    "it may come with an extension, or from settings of the repository or of a person; else Copilot skips it"
+ELSEWHERE = tuple(
+    f"{it} may come with an extension, or from settings of the repository or of a person; else Copilot skips {them}"
+    for it, them in (("it", "it"), ("they", "them"))
 )
 
 
@@ -304,6 +305,6 @@ class UnknownNames:
             "LDO250",
             places[0].location,
             message + files,
-            hint=next((near for name in names if (near := self._near[name])), ELSEWHERE),
+            hint=next((near for name in names if (near := self._near[name])), ELSEWHERE[len(names) > 1]),
             related=[Related(place.location, "and here") for place in places[1 : MOST + 1]],
         )
