@@ -70,7 +70,7 @@ WRITABLE_HOSTS = frozenset(
         "amazonaws.com", "api.telegram.org", "bitbucket.org", "cloudfunctions.net", "core.windows.net", "crates.io",
         "discord.com", "discordapp.com", "docker.io", "dropbox.com", "firebaseio.com", "ghcr.io", "github.com",
         "gitlab.com", "googleapis.com", "herokuapp.com", "huggingface.co", "netlify.app", "ngrok.app", "ngrok.io",
-        "nuget.org", "pastebin.com", "pub.dev", "rubygems.org", "script.google.com",
+        "nuget.org", "pastebin.com", "pub.dev", "r.jina.ai", "rubygems.org", "script.google.com",
         "slack.com", "supabase.co", "trycloudflare.com", "vercel.app", "webhook.site", "workers.dev",
     }
 )  # fmt: skip
@@ -226,6 +226,7 @@ def worst_flows(project: Foreign) -> dict[str, Flow]:
                         tools.rank,
                         runs_in,
                         may_send=question.may_send,
+                        of_checkout=question.with_checkout,
                         is_guess=question.guess not in (None, "search"),
                     ),
                     may_read=tools.may_read if question.may_read else None,
@@ -361,9 +362,16 @@ class _Tools:
             return True  # the environment of the job
         return not names.isdisjoint({"secret.read", "env.read"})
 
-    def rank(self, runs_in: str, name: str, shape: Shape, *, may_send: bool, is_guess: bool) -> WayOut | None:
-        """The kind of way out that a call is, if it is one."""
+    def rank(
+        self, runs_in: str, name: str, shape: Shape, *, may_send: bool, of_checkout: bool, is_guess: bool
+    ) -> WayOut | None:
+        """The kind of way out that a call is, if it is one.
+
+        Where a checkout is private, so is what its token writes on GitHub: nobody else reads the repository.
+        """
         way = self._way(name, shape)
+        if way == WayOut.PUBLIC_HOST and of_checkout and _is_of_its_repository(shape):
+            return None
         if way == WayOut.OPEN_SERVER and (name, _plain(shape.toolset)) in self._asking and not may_send:
             return None
         if way == WayOut.OPEN_SERVER and shape.toolset in self._undeclared and not is_guess:
@@ -458,6 +466,12 @@ def _connects(shape: Shape) -> bool:
     names = {each.name for each in shape.declared}
     is_of_github = any(name.startswith("x.github.") for name in names)
     return not is_of_github and any(Capability("net").covers_name(name) for name in names)
+
+
+def _is_of_its_repository(shape: Shape) -> bool:
+    """Whether a call writes to the repository of its own token alone."""
+    names = {each.name for each in shape.declared if each.name.startswith("x.github.")}
+    return bool(names) and "x.github.any" not in names
 
 
 def _own_name(toolset: str, tool: str) -> str:

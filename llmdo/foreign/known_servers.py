@@ -37,7 +37,7 @@ class WellKnownServer:
 _KNOWN = {
     WellKnownServer(_FILES, has_roots=True): ("filesystem",),
     WellKnownServer(_FILES): ("git", "obsidian"),
-    WellKnownServer((*SERVES, *_FILES, *RUNS)): ("commander", "serena", "shell", "terminal"),
+    WellKnownServer((*_FILES, *RUNS)): ("commander", "serena", "shell", "terminal"),
     WellKnownServer(_DATA): (
         "airtable", "asana", "atlassian", "bigquery", "clickhouse", "confluence", "databricks", "dbhub", "dropbox",
         "duckdb", "dynamodb", "elasticsearch", "gdrive", "gmail", "hubspot", "imap", "jira", "linear", "mongo",

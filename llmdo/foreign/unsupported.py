@@ -146,11 +146,22 @@ def seen(tree: Tree, known: Formats | None = None) -> tuple[Sighting, ...]:
             if product := PACKAGES.get(package):
                 evidence = f"`{path}` requires `{package}`"
                 sightings.setdefault(product, Sighting(product, path, evidence, "its agents are code"))
-    below = (sighting for each in _below(known) if (sighting := _by_evidence(tree, each)))
+    below = (_in_folders(tree, each) for each in _below(known))
     return (
         *(sightings[product] for product in sorted(sightings.keys() - _products(known))),
-        *(replace(each, verdict="not read: give that folder") for each in below),
+        *(each for each in below if each),
     )
+
+
+def _in_folders(tree: Tree, evidence: _Evidence) -> Sighting | None:
+    """The files of a supported tool in folders below, in which somebody may start it."""
+    folders = {path.partition("/.")[0] for path in tree.find(evidence.patterns)[0]}
+    several = (
+        replace(evidence, noun=f"file in {len(folders)} folders below") if len(folders) > 1 else evidence
+    )
+    sighting = _by_evidence(tree, several)
+    which = "one of those folders" if len(folders) > 1 else "that folder"
+    return sighting and replace(sighting, verdict=f"not read: give {which}")
 
 
 def _products(known: Formats) -> set[str]:

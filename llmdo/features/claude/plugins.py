@@ -210,7 +210,11 @@ class _PluginReader:
             at=at,
         )
         parts = (plugin.agents, plugin.commands, plugin.servers, plugin.hooks)
-        if not any(parts) and self.root and not self.files.named([f"{globs.escape(self.root)}/**"]):
+        if (
+            not any(parts)
+            and self.root
+            and not self.files.named([self._glob(each) for each in ("**", ".*", ".*/**")])
+        ):
             at = self.declared[-1]
             at = Place(at.document, (*at.route, "source"))
             module = _submodule(self.files, self.root)

@@ -37,6 +37,7 @@ _SAMPLE = re.compile(
     r"(?:.+/)?agents/"
 )
 """Agents in a folder of things to copy, or of things to test with."""
+_MODES_OF_OPENCODE = ("all", "primary", "subagent")
 DISTINCTIVE = frozenset({"color", "model", "name", "tools"})
 """Keys of which an agent has one that no plugin lists: pages of documentation have a `description` as well."""
 
@@ -151,6 +152,10 @@ def _agent_files(files: Files, paths: Sequence[str], plugins: Iterable[ClaudePlu
             message = f"`{path}` names tools of Gemini CLI alone, so it is not an agent to Claude Code"
             files.problems.append(finding("LDO152", _start(files, path), message))
             continue
+        if text and not own and path not in prefixes and _is_of_opencode(text):
+            message = f"`{path}` has the header of an agent of opencode, so it is not an agent to Claude Code"
+            files.problems.append(finding("LDO152", _start(files, path), message))
+            continue
         lacking = _lacking(text, is_own=own, is_listed=path in prefixes) if text else files.headless(path)
         if text is None or lacking:
             if PurePosixPath(path).stem.lower() != "readme":
@@ -207,6 +212,12 @@ def _is_of_gemini(text: reading.Text) -> bool:
     """Whether a file, in a folder of no particular tool, names only tools of Gemini CLI."""
     tools = {tool for tool, _, _ in reading.tool_items(text.document, "tools")}
     return tools <= tools_of("gemini") and any("_" in tool for tool in tools)
+
+
+def _is_of_opencode(text: reading.Text) -> bool:
+    """Whether a file, in a folder of no particular tool, has what opencode alone reads."""
+    header = text.document.data
+    return header.get("mode") in _MODES_OF_OPENCODE or isinstance(header.get("tools"), dict)
 
 
 def _own_name(path: str, text: reading.Text) -> str:

@@ -50,6 +50,8 @@ _OF_GH: dict[str, tuple[str, ...]] = {
     "issue": ("issues",), "label": ("issues",), "pr": ("pull-requests", "contents"), "release": ("contents",),
     "run": ("actions",), "workflow": ("actions",), "repo": ("contents",), "cache": ("actions",),
 }  # fmt: skip
+_MAY_SHOW = re.compile(r"\*|\$\{?[A-Za-z_]|\$\(|`|^\s*\w+\s*$")
+"""A part of a rule about `echo` by which it may show a variable; an exact text with `$?` shows none."""
 _OF_ITS_PEOPLE = frozenset({"auth", "cache", "label", "release", "workflow"})
 """Nouns of which only those who may write to a repository make the texts."""
 _READS_ITS_OWN = ("x.github.read",)
@@ -179,6 +181,8 @@ def by_command(
         return
     words = [word for word in re.sub(r"(?::\*|\*)\s*$", "", pattern).split() if not word.startswith("-")]
     capabilities = _of_command(words, token)
+    if words[:1] in (["echo"], ["printf"]) and not _MAY_SHOW.search(pattern):
+        capabilities = ("proc.exec",)
     if requests := besides(pattern, is_prefix=not pattern.strip()):
         capabilities = (
             *capabilities,

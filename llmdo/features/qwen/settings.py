@@ -192,8 +192,9 @@ def _rules(
             continue
         rule = replace(rule, tool=ALIASES.get(rule.tool, rule.tool))
         if rule.tool not in LINES and not rule.tool.startswith("mcp__"):
-            message = f"Qwen Code has no tool `{excerpt(rule.tool)}`"
-            near = nearest(rule.tool, (*LINES, *ALIASES))
+            message = f"Qwen Code 0.15 has no tool `{excerpt(rule.tool)}`"
+            is_search = "search" in rule.tool.lower()
+            near = nearest(rule.tool, [each for each in (*LINES, *ALIASES) if is_search == ("earch" in each)])
             files.note("LDO250", at, message, renaming(at, rule.tool, near))
         if rule.tool == SHELL and decision == "allowed" and RULES.whole(rule, SHELL):
             message = "this allows every command without a question"
