@@ -289,18 +289,28 @@ def is_broken(document: Document) -> bool:
 
 
 def settings_of(
-    own: Iterable[Document], others: Iterable[Document] = (), *, obeys_bypass: bool = False
+    own: Iterable[Document],
+    others: Iterable[Document] = (),
+    *,
+    obeys_bypass: bool = False,
+    is_trusted: bool = True,
 ) -> ClaudeSettings:
     """The settings of these files together: rules add up, for all else the last file holds.
 
     `own` are those of the project, `others` those of a person or a command, which hold over them. `obeys_bypass`: for
-    a client before 2.1.257, which takes mode `bypassPermissions` from a project.
+    a client before 2.1.257, which takes mode `bypassPermissions` from a project. In a folder that nobody has trusted
+    the rules of the project allow nothing; they deny and ask all the same.
     """
     own = tuple(document for document in own if not is_broken(document))
     documents = (*own, *(document for document in others if not is_broken(document)))
     no_auto = _place(documents, "disableAutoMode", "permissions", wanted="disable")
     no_bypass = _place(documents, "disableBypassPermissionsMode", "permissions", wanted="disable")
-    rules = tuple(rule for document in documents for rule in RULES.rules_in(document, "permissions"))
+    rules = tuple(
+        rule
+        for document in documents
+        for rule in RULES.rules_in(document, "permissions")
+        if is_trusted or document not in own or rule.decision != "allowed"
+    )
     return ClaudeSettings(
         rules=rules,
         mode=_mode(

@@ -18,6 +18,7 @@ from llmdo.features.github_actions.claude_options import (
     ASKS_ABOUT_FIND,
     CHECKS_RUNS_SINCE,
     IGNORES_BYPASS,
+    IGNORES_RULES,
     OF_V0,
     SCRUBS_SINCE,
     TOOL,
@@ -53,6 +54,12 @@ from llmdo.graph.described import Server
 from llmdo.policy.shell.rules import UNLISTED
 from llmdo.syntax.discovery import leaves
 from llmdo.syntax.document import Document, Place
+
+_RUNNER = "ubuntu-latest"
+_HOSTED = re.compile(r"(?:ubuntu|macos|windows)-[\w.-]+")
+"""The machines of GitHub, which are new for each job."""
+_TRUST = "hasTrustDialogAccepted"
+"""The key by which Claude Code knows that a person has trusted a folder."""
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -193,7 +200,9 @@ def _settings(site: Site, tree: Checkout, options: ClaudeOptions) -> ClaudeSetti
             options.unknown = at
         else:
             others.append(document)
-    read = settings_of(own, others, obeys_bypass=not has_client(site, IGNORES_BYPASS))
+    read = settings_of(
+        own, others, obeys_bypass=not has_client(site, IGNORES_BYPASS), is_trusted=_may_be_trusted(site)
+    )
     lists: tuple[tuple[Decision, list[tuple[str, Place]]], ...] = (
         ("allowed", options.allowed), ("blocked", options.denied),
     )  # fmt: skip
@@ -201,6 +210,17 @@ def _settings(site: Site, tree: Checkout, options: ClaudeOptions) -> ClaudeSetti
         RULES.rule(tool, decision, site.spot(at, tool)) for decision, listed in lists for tool, at in listed
     ]
     return replace(read, rules=(*read.rules, *filter(None, rules)), asks_in_plan=True)
+
+
+def _may_be_trusted(site: Site) -> bool:
+    """Whether Claude Code may heed the rules by which a checkout allows something.
+
+    Its release does, or somebody may have trusted the folder: a step before, or whoever owns the machine.
+    """
+    scripts = "\n".join(text(step.get("run")) for step in (*site.before, site.step))
+    machine = str(table(site.document.data, *map(str, site.route[:2])).get("runs-on", _RUNNER))
+    is_fresh = _HOSTED.fullmatch(machine) is not None
+    return not is_fresh or _TRUST in scripts or not has_client(site, IGNORES_RULES)
 
 
 def _variables(site: Site, options: ClaudeOptions) -> Mapping[str, Variable]:

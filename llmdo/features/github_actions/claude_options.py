@@ -40,6 +40,8 @@ ASKS_ABOUT_FIND = ClientRelease((2, 1, 113), (1, 0, 100))
 """From here on a rule about `find` covers no call that runs another program."""
 IGNORES_BYPASS = ClientRelease((2, 1, 257), (1, 0, 213))
 """From here on a project cannot set mode `bypassPermissions`."""
+IGNORES_RULES = ClientRelease((2, 1, 195), (1, 0, 159))
+"""From here on the rules of a project allow nothing in a folder that no person has trusted, as on a fresh runner."""
 OF_V0 = {
     "allowed_tools": "--allowedTools", "direct_prompt": "prompt", "disallowed_tools": "--disallowedTools",
     "mcp_config": "--mcp-config", "mode": None, "override_prompt": "prompt",

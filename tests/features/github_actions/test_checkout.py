@@ -21,7 +21,9 @@ def raised(root: Path, before: str, run: str = "claude -p x") -> set[str]:
         (root / path).parent.mkdir(parents=True, exist_ok=True)
         (root / path).write_text(ALLOWS)
     steps = f"{CHECKOUT}{before}      - run: {run}\n"
-    (root / ".github/workflows/a.yml").write_text(f"on: push\njobs:\n  a:\n    steps:\n{steps}")
+    (root / ".github/workflows/a.yml").write_text(
+        f"on: push\njobs:\n  a:\n    runs-on: self-hosted\n    steps:\n{steps}"
+    )
     (agent,) = foreign.read("github-actions", root).team.agents
     return {str(each) for grant in agent.grants for each in grant.capabilities}
 

@@ -488,3 +488,32 @@ def test_find_runs_other_programs_in_releases_that_do_not_ask_about_it(
     agent = only_agent(tmp_path, "on: push\n", f"      - {step.replace('ARGS', allowed)}\n")
     (raised,) = (grant.capabilities for grant in agent.grants if "find" in grant.toolset)
     assert (str(raised[0]) == "proc.exec.unlisted") is runs_others
+
+
+@pytest.mark.parametrize(
+    ("job", "before", "action", "is_heeded"),
+    [
+        ("", "", "v1", False),
+        ("    runs-on: ubuntu-24.04\n", "", "v1", False),
+        ("    runs-on: windows-latest\n", "", "v1.0.159", False),
+        ("    runs-on: ubuntu-24.04\n", "", "v1.0.158", True),
+        ("    runs-on: [self-hosted, linux]\n", "", "v1", True),
+        ("    runs-on: ${{ matrix.os }}\n", "", "v1", True),
+        ("", "      - run: ./trust.py hasTrustDialogAccepted\n", "v1", True),
+    ],
+)
+def test_rules_of_a_checkout_allow_something_only_where_the_folder_may_be_trusted(
+    tmp_path: Path, job: str, before: str, action: str, is_heeded: bool
+) -> None:
+    (tmp_path / ".claude").mkdir()
+    (tmp_path / ".claude/settings.json").write_text('{"permissions": {"allow": ["Bash"], "deny": ["Grep"]}}')
+    (tmp_path / ".github/workflows").mkdir(parents=True)
+    step = f"      - uses: anthropics/claude-code-action@{action}\n        with: {{prompt: Go.}}\n"
+    checkout = "      - uses: actions/checkout@v4\n"
+    (tmp_path / ".github/workflows/a.yml").write_text(
+        f"on: push\njobs:\n  a:\n{job}    steps:\n{checkout}{before}{step}"
+    )
+    (agent,) = foreign.read("github-actions", tmp_path).team.agents
+    tools = {grant.tool for grant in agent.grants if grant.decision == "allowed"}
+    assert ("Bash" in tools) is is_heeded
+    assert "Grep" not in tools
