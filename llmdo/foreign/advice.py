@@ -163,7 +163,7 @@ def _change_of(project: Foreign, spot: Spot, best: FlowEdit) -> str | None:
     is_opencode = (agent.format or project.team.format) == "opencode"
     is_way = best.of_source is False
     instead = instead_of("opencode", given, at, is_way=is_way) if is_opencode else None
-    is_alike = best.text.startswith("take ") or not (given.server and at.of_key)
+    is_alike = bool(given.server and at.of_key) == (" out of `mcp" in best.text.partition(" (")[0])
     is_own = instead is not None and not best.text.startswith(f"{instead.change} (")
     if best.of_source is not None and is_alike and not is_own:
         return None

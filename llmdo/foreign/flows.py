@@ -298,6 +298,7 @@ class _Tools:
         self._writers: set[str] = set()
         self._asking: set[tuple[str, str]] = set()
         self._offered: set[tuple[str, str]] = set()
+        self._of_repository: set[tuple[str, str]] = set()
         self._hiding = {name for name, agent in agents.items() if agent.hides_secrets}
         self._runs_in: dict[tuple[str, str], set[str]] = {}
         self._runs_files: dict[str, set[tuple[str, str]]] = {}
@@ -312,6 +313,8 @@ class _Tools:
         """Adds a tool of an agent, which strangers may start."""
         if grant.asks_unless_reading:
             self._asking.add((name, grant.toolset))
+        if grant.of_repository:
+            self._of_repository.add((grant.toolset, grant.tool))
         if grant.may_lack:
             self._offered.add((name, grant.tool))
         self._runs_in.setdefault((grant.toolset, grant.tool), set()).add(grant.runs_in)
@@ -370,7 +373,7 @@ class _Tools:
         Where a checkout is private, so is what its token writes on GitHub: nobody else reads the repository.
         """
         way = self._way(name, shape)
-        if way == WayOut.PUBLIC_HOST and of_checkout and _is_of_its_repository(shape):
+        if way == WayOut.PUBLIC_HOST and of_checkout and self._is_of_repository(shape):
             return None
         if way == WayOut.OPEN_SERVER and (name, _plain(shape.toolset)) in self._asking and not may_send:
             return None
@@ -424,6 +427,12 @@ class _Tools:
         names = {_own_name(_plain(shape.toolset), tool) for tool in (shape.tool, *shape.other_tools)}
         return shape.toolset in self._holding and names <= _DOCUMENTATION
 
+    def _is_of_repository(self, shape: Shape) -> bool:
+        """Whether a call only writes to the repository of its run, or of that run's token."""
+        names = {each.name for each in shape.declared if each.name.startswith("x.github.")}
+        tools = {(_plain(shape.toolset), tool) for tool in (shape.tool, *shape.other_tools)}
+        return tools <= self._of_repository or bool(names and "x.github.any" not in names)
+
     def _is_in(self, runs_in: str, shape: Shape) -> bool:
         toolset = _plain(shape.toolset)
         return any(
@@ -466,12 +475,6 @@ def _connects(shape: Shape) -> bool:
     names = {each.name for each in shape.declared}
     is_of_github = any(name.startswith("x.github.") for name in names)
     return not is_of_github and any(Capability("net").covers_name(name) for name in names)
-
-
-def _is_of_its_repository(shape: Shape) -> bool:
-    """Whether a call writes to the repository of its own token alone."""
-    names = {each.name for each in shape.declared if each.name.startswith("x.github.")}
-    return bool(names) and "x.github.any" not in names
 
 
 def _own_name(toolset: str, tool: str) -> str:

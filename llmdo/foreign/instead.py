@@ -50,6 +50,7 @@ _CALLS = frozenset({"Agent", "Task"})
 """Both names of the tool of Claude Code that calls agents."""
 _PLAIN = re.compile(r"[A-Za-z][\w./-]*(?:/\*|\((?:[^(),\[\]{}\"'#:]|:(?! ))*\))?")
 """An item of a list that YAML takes as it is."""
+_SEARCH = "web_search"
 _FLAG = re.compile(r"--[a-z-]+")
 _BY_KEY = {
     "approvals_reviewer": ('approvals_reviewer = "user"', ASKED),
@@ -101,7 +102,8 @@ def instead_of(form: str, given: Grant, at: Place, *, is_way: bool) -> Instead |
     """
     key = next((step for step in reversed(at.route) if isinstance(step, str)), "")
     in_a_workflow = form == "github-actions" and (key in _INPUTS or _marked(at).startswith("codex"))
-    if given.toolset.endswith("shell") and (form == "codex" or in_a_workflow):
+    is_of_codex = given.toolset.endswith("shell") or given.tool == _SEARCH
+    if is_of_codex and (form == "codex" or in_a_workflow):
         return _of_codex(given, at)
     if given.rule_at and key in _UNASKED_LISTS:
         rules = _rules_of(given) or f"`{excerpt(_marked(at) or given.tool, LONGEST)}`"
@@ -321,7 +323,10 @@ def is_json(at: Place) -> bool:
 
 
 def _of_codex(given: Grant, at: Place) -> Instead | None:
-    """The change that keeps the commands of Codex in its sandbox, or has a person asked about them."""
+    """The change that keeps commands of Codex in its sandbox, has a person asked about them, or ends its search."""
+    if given.tool == _SEARCH:
+        is_set = at.route == (_SEARCH,)
+        return Instead(f'write `{_SEARCH} = "disabled"`', "") if is_set else None
     rules = f"{'rules' if len(given.unasked_by) > 1 else 'rule'} for {_rules_of(given)}"
     if at.location.path.endswith(".rules"):
         which = f"the {rules}" if len(given.unasked_by) > 1 else "this rule"

@@ -101,6 +101,8 @@ class Grant:
     """The other files with such rules, beside that of `rule_at`."""
     may_lack: bool = False
     """Whether its client has the tool with some models alone, and no file says that it runs with one of these."""
+    of_repository: bool = False
+    """Whether it only writes to the repository that it works in."""
     refusal: str = ""
     """A line that takes away the tool and every part of it, whatever gives them; empty if the format has none."""
 

@@ -72,7 +72,9 @@ def _allowed_hosts(document: Document) -> Iterator[str | None]:
         if item not in blocked:
             host = _HOST.fullmatch(item)
             yield host["host"].lower() if host else None
-    if network.get("allowed-input") is True:
+    events: object = document.data.get("on", "workflow_call")
+    is_called = "workflow_call" in (events if isinstance(events, dict | list) else [events])
+    if network.get("allowed-input") is True and is_called:
         yield None  # whoever calls the workflow adds to it
 
 
@@ -143,7 +145,8 @@ def grants_of(documents: Sequence[Document], prompt: str, at: Place) -> Iterator
         kind = "jobs.JOB" if is_own else "assign-to-agent" if name in TO_AGENTS else "OUTPUT"
         line = _LINES[f"safe-outputs.{kind}"]
         output = f"safe-outputs.{name}"
-        yield from _grants(line, output, output, place)
+        is_here = not is_own and "target-repo" not in table(place._replace(of_key=False).data)
+        yield from (replace(grant, of_repository=is_here) for grant in _grants(line, output, output, place))
 
 
 def judge_tools(files: Files, document: Document) -> None:
