@@ -368,18 +368,14 @@ class _Tools:
     def rank(
         self, runs_in: str, name: str, shape: Shape, *, may_send: bool, of_checkout: bool, is_guess: bool
     ) -> WayOut | None:
-        """The kind of way out that a call is, if it is one.
-
-        Where a checkout is private, so is what its token writes on GitHub: nobody else reads the repository.
-        """
+        """The kind of way out that a call is, if it is one; nobody reads what is written to a private repository."""
         way = self._way(name, shape)
-        if way == WayOut.PUBLIC_HOST and of_checkout and self._is_of_repository(shape):
+        is_inside = way == WayOut.PUBLIC_HOST and of_checkout and self._is_of_repository(shape)
+        if way is None or is_inside or not self._is_in(runs_in, shape):
             return None
-        if way == WayOut.OPEN_SERVER and (name, _plain(shape.toolset)) in self._asking and not may_send:
-            return None
-        if way == WayOut.OPEN_SERVER and shape.toolset in self._undeclared and not is_guess:
-            return None
-        return None if way is None or not self._is_in(runs_in, shape) else way
+        is_asked = (name, _plain(shape.toolset)) in self._asking and not may_send
+        is_unknown = shape.toolset in self._undeclared and not is_guess
+        return None if way == WayOut.OPEN_SERVER and (is_asked or is_unknown) else way
 
     def _way(self, name: str, shape: Shape) -> WayOut | None:
         row = shape.row

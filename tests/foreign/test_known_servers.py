@@ -50,18 +50,18 @@ def server(words: str) -> Server:
         ("npx -y @modelcontextprotocol/server-postgres postgresql://localhost/db", {*SERVES, DATA}),
         ("npx mcp-remote https://mcp.notion.com/sse", {*SERVES, DATA}),
         ("https://mcp.notion.com/mcp", {*SERVES, DATA}),
-        ("npx -y @wonderwhy-er/desktop-commander@latest", {*SERVES, *FILES, "proc.exec.unlisted"}),
+        ("npx -y @wonderwhy-er/desktop-commander@latest", {*FILES, "proc.exec.unlisted"}),
         (
             "uvx --from git+https://github.com/oraios/serena serena start-mcp-server",
-            {*SERVES, *FILES, "proc.exec.unlisted"},
+            {*FILES, "proc.exec.unlisted"},
         ),
         (
             "uvx --from git+https://github.com/oraios/serena serena start-mcp-server --context ide-assistant",
-            {*SERVES, *FILES},
+            {*FILES},
         ),
         (
             "uvx --from git+https://github.com/oraios/serena serena start-mcp-server --context=desktop-app",
-            {*SERVES, *FILES, "proc.exec.unlisted"},
+            {*FILES, "proc.exec.unlisted"},
         ),
         ("npx -y @upstash/context7-mcp@latest", SERVES),
         ("https://learn.microsoft.com/api/mcp", SERVES),

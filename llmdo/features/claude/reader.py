@@ -148,12 +148,8 @@ def _agent_files(files: Files, paths: Sequence[str], plugins: Iterable[ClaudePlu
             message = f"`{path}` has no header, so it counts as an agent of the plugin, with every tool"
             others[path] = finding("LDO152", _start(files, path), message)
             text = files.text_or_prompt(path, KEYS)
-        if text and not own and _is_of_gemini(text):
-            message = f"`{path}` names tools of Gemini CLI alone, so it is not an agent to Claude Code"
-            files.problems.append(finding("LDO152", _start(files, path), message))
-            continue
-        if text and not own and path not in prefixes and _is_of_opencode(text):
-            message = f"`{path}` has the header of an agent of opencode, so it is not an agent to Claude Code"
+        if text and not own and (sign := _of_others(text, is_listed=path in prefixes)):
+            message = f"`{path}` {sign}, so it is not an agent to Claude Code"
             files.problems.append(finding("LDO152", _start(files, path), message))
             continue
         lacking = _lacking(text, is_own=own, is_listed=path in prefixes) if text else files.headless(path)
@@ -208,16 +204,14 @@ def _lacking(text: reading.Text, *, is_own: bool, is_listed: bool) -> str | None
     return None if header.get("description") else "no `description`"
 
 
-def _is_of_gemini(text: reading.Text) -> bool:
-    """Whether a file, in a folder of no particular tool, names only tools of Gemini CLI."""
-    tools = {tool for tool, _, _ in reading.tool_items(text.document, "tools")}
-    return tools <= tools_of("gemini") and any("_" in tool for tool in tools)
-
-
-def _is_of_opencode(text: reading.Text) -> bool:
-    """Whether a file, in a folder of no particular tool, has what opencode alone reads."""
+def _of_others(text: reading.Text, *, is_listed: bool) -> str | None:
+    """The sign that a file, in a folder of no particular tool, is an agent of Gemini CLI or of opencode alone."""
     header = text.document.data
-    return header.get("mode") in _MODES_OF_OPENCODE or isinstance(header.get("tools"), dict)
+    tools = {tool for tool, _, _ in reading.tool_items(text.document, "tools")}
+    if tools <= tools_of("gemini") and any("_" in tool for tool in tools):
+        return "names tools of Gemini CLI alone"
+    is_of_opencode = header.get("mode") in _MODES_OF_OPENCODE or isinstance(header.get("tools"), dict)
+    return "has the header of an agent of opencode" if is_of_opencode and not is_listed else None
 
 
 def _own_name(path: str, text: reading.Text) -> str:
