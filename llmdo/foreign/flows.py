@@ -386,8 +386,7 @@ class _Tools:
                 return None
             if row.name == SHELL:
                 return WayOut.ANY_COMMAND
-            tools = {(_plain(shape.toolset), tool) for tool in (shape.tool, *shape.other_tools)}
-            runs_files = not tools.isdisjoint(self._runs_files.get(name, ()))
+            runs_files = not _tools(shape).isdisjoint(self._runs_files.get(name, ()))
             return WayOut.OWN_CODE if runs_files and name in self._writers else None
         if shape.toolset in self._servers or row.name == SERVER:
             is_way = row.name == SERVER or Capability("net").covers_name(row.name)
@@ -420,21 +419,21 @@ class _Tools:
 
     def _is_documentation(self, shape: Shape) -> bool:
         """Whether a call brings the pages of those who make a server with data of its users."""
-        names = {_own_name(_plain(shape.toolset), tool) for tool in (shape.tool, *shape.other_tools)}
+        names = {_own_name(toolset, tool) for toolset, tool in _tools(shape)}
         return shape.toolset in self._holding and names <= _DOCUMENTATION
 
     def _is_of_repository(self, shape: Shape) -> bool:
         """Whether a call only writes to the repository of its run, or of that run's token."""
         names = {each.name for each in shape.declared if each.name.startswith("x.github.")}
-        tools = {(_plain(shape.toolset), tool) for tool in (shape.tool, *shape.other_tools)}
-        return tools <= self._of_repository or bool(names and "x.github.any" not in names)
+        return _tools(shape) <= self._of_repository or bool(names and "x.github.any" not in names)
 
     def _is_in(self, runs_in: str, shape: Shape) -> bool:
-        toolset = _plain(shape.toolset)
-        return any(
-            not {"", runs_in}.isdisjoint(self._runs_in.get((toolset, tool), {""}))
-            for tool in (shape.tool, *shape.other_tools)
-        )
+        return any(not {"", runs_in}.isdisjoint(self._runs_in.get(each, {""})) for each in _tools(shape))
+
+
+def _tools(shape: Shape) -> set[tuple[str, str]]:
+    """The tools that make a call, each with its toolset as its format names it."""
+    return {(_plain(shape.toolset), tool) for tool in (shape.tool, *shape.other_tools)}
 
 
 def _plain(toolset: str) -> str:
