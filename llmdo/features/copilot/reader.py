@@ -68,7 +68,8 @@ def read(tree: Tree) -> Team:
     for file in readers:
         file.judge()
     read = [agent for file in readers if (agent := file.agent(file.where))]
-    only = {agent.name for file in readers if not file.where.cloud and (agent := file.agent(IN_EDITOR))}
+    there = [file for file in readers if not file.where.cloud or file.calls_in_editor_alone]
+    only = {agent.name for file in there if (agent := file.agent(IN_EDITOR))}
     has_variants = only or any(file.header.get("handoffs") for file in readers)
     everywhere = [file for file in readers if file.where.cloud and file.where.editor] if has_variants else []
     in_editor_by_name = {agent.name: agent for file in everywhere if (agent := file.agent(IN_EDITOR))}
@@ -272,6 +273,13 @@ class _CopilotFileReader:
             return IN_EDITOR
         target = self.header.get("target")
         return Where(cloud=target != "vscode", editor=target != "github-copilot")
+
+    @property
+    def calls_in_editor_alone(self) -> bool:
+        """Whether it has a tool to call agents in VS Code, and none in the cloud or on the command line."""
+        tools, given = Tools(self.where, {}), self._given()
+        names = [name for name, _ in given or () if tools.delegates(name)]
+        return bool(names) and not any(map(tools.delegates_in_cloud, names))
 
     def _servers(self) -> Mapping[str, KnownServer]:
         """The servers of the project, of its plugin and of the file itself, which editors ignore."""

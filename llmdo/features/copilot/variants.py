@@ -103,7 +103,7 @@ def _named(tools: Tools, names: Sequence[str], at: Place) -> Iterator[Grant]:
 def in_editor(
     agents: Sequence[Agent], in_editor_by_name: Mapping[str, Agent], only: AbstractSet[str]
 ) -> Iterator[Agent]:
-    """The agents; those in `only`, which run in VS Code alone, call the variants of the others in `in_editor_by_name`.
+    """The agents; those in `only`, which call others in VS Code alone, call the variants in `in_editor_by_name`.
 
     The variant of a called agent is given besides the agent itself, with all that it calls from there.
     """
