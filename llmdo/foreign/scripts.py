@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 import shlex
 from bisect import bisect
+from collections import Counter
 from itertools import pairwise
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
@@ -78,6 +79,14 @@ _SUBSTITUTED = re.compile(
     re.IGNORECASE | re.VERBOSE,
 )
 _REDIRECTED = re.compile(r"\b(?:curl|wget)\b[^|;&\n]{0,300}?(?<![<>&])>\s{0,4}([\w./-]{1,200})")
+_ADDRESS = re.compile(
+    r"^[ \t]*(?:export[ \t]+|readonly[ \t]+)?(?P<name>[A-Za-z_]\w{0,63})=(?P<quote>[\"']?)"
+    r"(?P<address>https?://[\w.-]+(?:[/:][\w./:%?=&-]*)?)(?P=quote)[ \t]*$",
+    re.MULTILINE,
+)
+"""A variable that is set to an address."""
+_SET = re.compile(r"\b([A-Za-z_]\w*)=")
+_USED = re.compile(r"\$(?:(?P<bare>[A-Za-z_]\w*)|\{(?P<braced>[A-Za-z_]\w*)\})")
 _HOST = re.compile(r"[a-z0-9_](?:[a-z0-9_.-]{0,251}[a-z0-9])?|\[?[0-9a-f:.]{2,45}\]?")
 
 
@@ -101,7 +110,7 @@ def host_of(address: str) -> str | None:
 
 def hosts(script: str) -> Iterator[str | None]:
     """The hosts that commands connect to; None for one that the text does not say."""
-    for words in commands(script):
+    for words in commands(_with_addresses(script)):
         program = _name(words[0])
         if program in _DOWNLOADERS:
             addresses = [word for word in words[1:] if "://" in word]
@@ -112,12 +121,26 @@ def hosts(script: str) -> Iterator[str | None]:
             yield None
 
 
+def _with_addresses(script: str) -> str:
+    """The script with an address in place of each variable that it sets just once, and to that address."""
+    script = script[:MAX_LENGTH]
+    times = Counter(match[1] for match in _SET.finditer(script))
+    once = {
+        match["name"]: match["address"] for match in _ADDRESS.finditer(script) if times[match["name"]] == 1
+    }
+
+    def address_of(match: re.Match[str]) -> str:
+        return once.get(match["bare"] or match["braced"], match[0])
+
+    return _USED.sub(address_of, script) if once else script
+
+
 def brings_words(script: str) -> bool:
     """Whether commands fetch what somebody wrote at a host that the text does not name, or at GitHub.
 
     git prints nothing of the kind, but for what it clones; nor does a copy from another machine, or a write to GitHub.
     """
-    for words in commands(script):
+    for words in commands(_with_addresses(script)):
         program = _name(words[0])
         if program in _DOWNLOADERS:
             if None in hosts(shlex.join(words)):
