@@ -213,11 +213,13 @@ def _is_one(name: str, known: Sequence[str]) -> bool:
 def may_name_program(command: Sequence[str]) -> bool:
     """Whether an option in a whole command may be one that determines the program to run.
 
-    Letters that stand together each count as an option, also where they are the value of the first; each word may be
-    the program, behind others that start it.
+    Letters that stand together each count as an option, also where they are the value of the first. The words of a
+    beginning may stand anywhere, in their order: others start the program, or are values of options.
     """
-    named = [word.rpartition("/")[2] for word in _named(command)]
-    known = [option for start in range(len(named)) for option in _program_options(named[start:])]
+    words = [word.rpartition("/")[2] for word in command]
+    known = [
+        option for each, options in _PROGRAM_OPTIONS.items() if _is_among(each, words) for option in options
+    ]
     letters = {option[1] for option in known if len(option) == len("-x")}
     for word in command[1:]:
         name = word.partition("=")[0]
@@ -225,6 +227,12 @@ def may_name_program(command: Sequence[str]) -> bool:
         if _is_one(name, known) or (is_short and not letters.isdisjoint(name[1:])):
             return True
     return False
+
+
+def _is_among(beginning: str, words: Sequence[str]) -> bool:
+    """Whether the words of a beginning are among others, in their order."""
+    rest = iter(words)
+    return all(word in rest for word in beginning.split())
 
 
 def _program_options(words: Sequence[str]) -> tuple[str, ...]:

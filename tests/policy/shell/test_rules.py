@@ -149,6 +149,7 @@ def test_so_does_one_with_an_option_that_says_what_runs(run: str, flag: str) -> 
         "git push --receive-pack=./x .", "git push --receive-pack ./x .", "git push . --rec=./x", "git -C a fetch --upload ./x",
         "git clone -qu ./x . a", "git clone -c core.sshCommand=./x a", "git grep -iO./x a", "find . -name a -exec ./x +",
         "/usr/bin/git push --exec=./x .", "timeout 5 git push --exec=./x .", "env A=1 nice rg --pre ./x a",
+        "env -i git push --exec=./x .", "env -i git -C a push --exec=./x .", "nice -n 5 git -c a=b fetch --upload-pack=x",
         "rg --pre ./x a", "sort --compress=./x a", "gh repo clone a -- -u ./x", "fd -HX ./x", "git rebase -ix ./x",
     ],
 )  # fmt: skip
