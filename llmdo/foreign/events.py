@@ -54,7 +54,7 @@ HARMLESS = frozenset(
 )  # fmt: skip
 """Programs that answer nothing of their own."""
 _STEP = re.compile(r"[;|&\n]+|\$\(")
-_TEST = re.compile(r"\[\[\s.*?\s\]\]", re.DOTALL)
+_TEST = re.compile(r"\[\[\s[^\[\]]{0,1000}(?:\[[^\[\]]{0,100}\][^\[\]]{0,1000})?\s\]\]")
 """A condition of the shell, which prints nothing, whatever it runs."""
 _LOCAL = HARMLESS | {
     "add-content", "find", "get-content", "get-date", "write-host", "write-output",

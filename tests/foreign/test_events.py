@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -11,6 +12,7 @@ from llmdo import foreign
 from llmdo.base.values import replace
 from llmdo.features.importing.workspace import import_project
 from llmdo.foreign import findings
+from llmdo.foreign.events import is_harmless
 from llmdo.policy.authority import Capability
 from llmdo.reach import Analysis
 from llmdo.reach.flows import after_strangers
@@ -348,3 +350,18 @@ def test_a_plugin_from_elsewhere_is_unknown(tmp_path: Path) -> None:
 def test_enabling_a_plugin_from_elsewhere_widens(tmp_path: Path) -> None:
     enabled = settings(enabledPlugins={"helper@market": True})
     assert compared(tmp_path, "claude", settings(), enabled).difference.verdict == "widened"
+
+
+@pytest.mark.parametrize("command", ["[[ " * 100_000, "[[ x" * 100_000, "[[ a" + " [" * 100_000])
+def test_a_hostile_condition_of_a_hook_is_read_to_its_end(command: str) -> None:
+    start = time.process_time()
+    assert is_harmless(command) in (True, False)
+    assert time.process_time() - start < 5
+
+
+def test_a_hostile_header_without_an_end_is_read_to_its_end(tmp_path: Path) -> None:
+    (tmp_path / ".github/agents").mkdir(parents=True)
+    (tmp_path / ".github/agents/a.agent.md").write_text("---\n" + "- :\n" * 1_000 + "x\n")
+    start = time.process_time()
+    foreign.read("copilot", tmp_path)
+    assert time.process_time() - start < 5

@@ -42,7 +42,7 @@ KEYS = frozenset(
 )  # fmt: skip
 PROMPT_KEYS = frozenset({"agent", "argument-hint", "description", "mode", "model", "name", "tools"})
 _OF_PROMPTS = PROMPT_KEYS - {"description", "name"}
-_OPENED = re.compile(r"---[ \t]*\n(?:[\w-]+[ \t]*:.*\n|[ \t]+\S.*\n|- .*\n|#.*\n)+(?=[ \t]*\n)")
+_OPENED = re.compile(r"---[ \t]*\n(?:\w[\w-]*[ \t]*:.*\n|[ \t]+\S.*\n|- .*\n|#.*\n)+(?=[ \t]*\n)")
 """A header up to a blank line behind its keys."""
 _ENDED = re.compile(r"\n---[ \t]*(?:\n|\Z)")
 TARGETS = ("github-copilot", "vscode")
