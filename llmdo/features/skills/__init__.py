@@ -12,7 +12,7 @@ UNHEEDED = (
 )  # fmt: skip
 """Folders of clients that load skills and are not known to heed `allowed-tools`."""
 COLLECTION = "skills/**/SKILL.md"
-"""Skills to install from: whoever does may have a client that heeds it all."""
+"""Skills to install from, of which no client is known: another place decides who heeds what."""
 FILES = (*(f"{home}/skills/**/SKILL.md" for home in (*HEEDING, *UNHEEDED)), COLLECTION)
 
 EXTENSION = Extension(

@@ -37,6 +37,8 @@ KEYS = frozenset({
     "metadata", "model", "name", "user-invocable", "version",
 })  # fmt: skip
 """The keys of the specification, and those of clients that many skills have."""
+PARTS = frozenset({"assets", "references", "scripts"})
+"""The folders that the specification has in a skill."""
 MANY = 100  # scripts of one skill: more are an installed package, not somebody's own
 
 _LINES = {line.tool: line for line in TABLE}
@@ -48,6 +50,7 @@ _CONNECTS = Capability("net.connect")
 _OF_SERVER = re.compile(r"mcp__(?P<server>.+?)(?:__.*)?|(?P<path>[\w.-]+)/.+")
 _HEEDED = "`allowed-tools` of the skill"
 _UNHEEDED = "up to the client, which is not known to heed `allowed-tools`"
+_INSTALLED = "up to the client that it is installed for"
 _UNHEEDED_BY_COPILOT = frozenset({"web_fetch", "web_search", "webfetch", "websearch"})
 """Tools about which it asks whatever a skill allows."""
 _RUNS = "the client, before a command that nothing allows"
@@ -57,6 +60,7 @@ def read(tree: Tree) -> Team:
     """Every skill as an agent: what it adds to the session that loads it."""
     files = Files(tree, "the client")
     paths = [path for path in files.find(FILES) if PurePosixPath(path).name == SKILL]
+    paths = [path for path in paths if not _is_part(path, paths)]
     homes = {_home(path) for path in paths}
     agents = [
         _SkillReader(files, path, content).agent("" if len(homes) == 1 else f"{_home(path)}/")
@@ -69,6 +73,14 @@ def read(tree: Tree) -> Team:
 def _home(path: str) -> str:
     """The folder of the client, such as `.agents`."""
     return PurePosixPath(path).parts[0]
+
+
+def _is_part(path: str, paths: Sequence[str]) -> bool:
+    """Whether a file lies among the parts of another skill, in a collection that no client reads as it is."""
+    folders = PurePosixPath(path).parents
+    return _home(path) == COLLECTION[:6] and any(
+        each.name in PARTS and str(each.parent / SKILL) in paths for each in folders
+    )
 
 
 def _text(files: Files, path: str) -> Text | None:
@@ -92,7 +104,12 @@ class _SkillReader:
     @property
     def is_heeded(self) -> bool:
         """Whether a client lets what `allowed-tools` names go unasked."""
-        return _home(self.path) in (*HEEDING, COLLECTION[:6], SKILL)
+        return _home(self.path) in HEEDING
+
+    @property
+    def is_to_install(self) -> bool:
+        """Whether it lies where no client looks: who installs it may have one that heeds `allowed-tools`."""
+        return _home(self.path) in (COLLECTION[:6], SKILL)
 
     def agent(self, before: str) -> Agent:
         """The skill; `before` its name goes the folder that it is in, where there are several."""
@@ -127,13 +144,15 @@ class _SkillReader:
                 grant = servers.grant(name, Server(), at, "allowed", _HEEDED)
             else:
                 grant = _grant(_line(tool), pattern, at)
-            if not self.is_heeded or (_home(self.path) in HEEDING and tool.lower() in _UNHEEDED_BY_COPILOT):
-                grant = replace(grant, decision="needs_approval", origin=_UNHEEDED)
-            elif grant.capabilities == (UNLISTED,):
+            if (self.is_heeded or self.is_to_install) and grant.capabilities == (UNLISTED,):
                 rule = excerpt(f"{tool}({pattern})" if pattern else tool)
                 way = through(f"{tool}({pattern})") if pattern else ""
-                message = f"`{rule}` lets every command run without a question while the skill is loaded{way}"
+                client = " by a client that heeds `allowed-tools`" if self.is_to_install else ""
+                message = f"`{rule}` lets every command run without a question while the skill is loaded{client}{way}"
                 self.files.note("LDO554", at, message, _narrower(tool, pattern, self.text.prompt))
+            if not self.is_heeded or tool.lower() in _UNHEEDED_BY_COPILOT:
+                origin = _INSTALLED if self.is_to_install else _UNHEEDED
+                grant = replace(grant, decision="needs_approval", origin=origin)
             is_one_of_many = len(free) > 1 and _line(tool) is _LINES["Bash"] and _sends(grant)
             yield replace(grant, rule_at=at, unasked_by=free if is_one_of_many else ())
 
