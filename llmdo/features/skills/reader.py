@@ -51,8 +51,12 @@ _OF_SERVER = re.compile(r"mcp__(?P<server>.+?)(?:__.*)?|(?P<path>[\w.-]+)/.+")
 _HEEDED = "`allowed-tools` of the skill"
 _UNHEEDED = "up to the client, which is not known to heed `allowed-tools`"
 _INSTALLED = "up to the client that it is installed for"
-_UNHEEDED_BY_COPILOT = frozenset({"web_fetch", "web_search", "webfetch", "websearch"})
-"""Tools about which it asks whatever a skill allows."""
+_OF_COPILOT = {
+    "Bash": frozenset({"bash", "powershell", "shell"}),
+    "WebFetch": frozenset({"url"}),
+    "WebSearch": (),
+}
+"""The names of tools that it heeds in a skill, in small letters: that it knows those of others, no page says."""
 _RUNS = "the client, before a command that nothing allows"
 
 
@@ -144,13 +148,14 @@ class _SkillReader:
                 grant = servers.grant(name, Server(), at, "allowed", _HEEDED)
             else:
                 grant = _grant(_line(tool), pattern, at)
-            if (self.is_heeded or self.is_to_install) and grant.capabilities == (UNLISTED,):
+            is_heeded = self.is_heeded and _is_known_to_copilot(tool)
+            if (is_heeded or self.is_to_install) and grant.capabilities == (UNLISTED,):
                 rule = excerpt(f"{tool}({pattern})" if pattern else tool)
                 way = through(f"{tool}({pattern})") if pattern else ""
                 client = " by a client that heeds `allowed-tools`" if self.is_to_install else ""
                 message = f"`{rule}` lets every command run without a question while the skill is loaded{client}{way}"
                 self.files.note("LDO554", at, message, _narrower(tool, pattern, self.text.prompt))
-            if not self.is_heeded or tool.lower() in _UNHEEDED_BY_COPILOT:
+            if not is_heeded:
                 origin = _INSTALLED if self.is_to_install else _UNHEEDED
                 grant = replace(grant, decision="needs_approval", origin=origin)
             is_one_of_many = len(free) > 1 and _line(tool) is _LINES["Bash"] and _sends(grant)
@@ -190,6 +195,12 @@ def _line(tool: str) -> Line:
     return _BY_NAME.get(tool.lower()) or replace(
         _LINES["SERVER"], tool=excerpt(tool, MAX_NAME), capabilities=(str(capability_of(tool)),)
     )
+
+
+def _is_known_to_copilot(tool: str) -> bool:
+    """Whether a tool is one about which Copilot asks no more where a skill allows it."""
+    name = tool.lower()
+    return name in _OF_COPILOT.get(_line(tool).tool, (name,))
 
 
 def _grant(line: Line, pattern: str | None, at: Place) -> Grant:
