@@ -45,10 +45,10 @@ _KNOWN = {
         "salesforce", "slack", "snowflake", "sqlite", "stripe", "supabase",
     ),
     WellKnownServer(SERVES): (
-        "brave", "chrome", "context7", "deepwiki", "duckduckgo", "everything", "exa", "fetch", "firecrawl", "github",
-        "githubcopilot", "gitlab", "memory", "perplexity", "playwright", "puppeteer", "search", "tavily", "thinking",
-        "time",
+        "brave", "chrome", "context7", "deepwiki", "duckduckgo", "exa", "fetch", "firecrawl", "github", "githubcopilot",
+        "gitlab", "perplexity", "playwright", "puppeteer", "search", "tavily",
     ),
+    WellKnownServer(("mcp.call",)): ("everything", "memory", "thinking", "time"),
 }  # fmt: skip
 """By what a server does, the words for it in packages such as `@modelcontextprotocol/server-WORD`."""
 

@@ -66,7 +66,7 @@ def server(words: str) -> Server:
         ("npx -y @upstash/context7-mcp@latest", SERVES),
         ("https://learn.microsoft.com/api/mcp", SERVES),
         ("https://learn.example.com/mcp", None),
-        ("npx -y @modelcontextprotocol/server-sequential-thinking", SERVES),
+        ("npx -y @modelcontextprotocol/server-sequential-thinking", {"mcp.call"}),
         ("npx @playwright/mcp@latest", SERVES),
         ("filesystem /", None),
         ("node servers/notion.js", None),
