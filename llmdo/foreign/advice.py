@@ -84,6 +84,12 @@ def places(project: Foreign, flow: Flow) -> list[Related]:
     ]
 
 
+def assumption(project: Foreign, flow: Flow) -> str:
+    """The assumption that the first leg rests on which no file says, as the end of a sentence; empty if none does."""
+    grants = (_grant(project, leg) for leg in _legs(flow))
+    return next((f"; {given.assumed}" for given in grants if given and given.assumed), "")
+
+
 def hint(project: Foreign, flow: Flow) -> str | None:
     """The line to change, what to write there and what is lost by it."""
     best = edit(project, flow)

@@ -45,6 +45,7 @@ BYPASSES = "bypassPermissions"
 _HOLDS_BELOW = frozenset({"acceptEdits", "auto", BYPASSES})
 """The modes of a session that no agent below it changes, whatever its file says."""
 _UNASKED = frozenset({"auto", BYPASSES})
+_UNSET_MODE = "in mode `auto`, as no file sets another"
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,8 +184,13 @@ class ClaudeSettings:
             ruling = verdict.ruling
             origin = ruling.rule.origin if ruling.rule else verdict.origin or mode.origin
             grant = ruling.grant(line, at, origin, otherwise_at=verdict.at or mode.at)
-            if ruling.rule is None or ruling.decision != "allowed":
+            if ruling.decision != "allowed":
                 yield grant
+            elif ruling.rule is None:
+                is_by_mode = (
+                    mode.at is None and line.decision != "allowed" and not (verdict.origin or verdict.at)
+                )
+                yield replace(grant, assumed=_UNSET_MODE if is_by_mode else "")
             elif (loss := self._without_rules(line, mode)) is None:
                 yield replace(grant, is_free_anyway=True)
             else:
