@@ -29,6 +29,7 @@ from llmdo.foreign.edits import (
 )
 from llmdo.foreign.flows import EVENT, WayOut
 from llmdo.foreign.instead import (
+    ALL,
     ASKED,
     CONFINED,
     HEADER,
@@ -135,11 +136,11 @@ def edit(project: Foreign, flow: Flow) -> FlowEdit | None:
         return refused
     changes = [(each, _change_of(project, each, best)) for each in left]
     shown = [*dict.fromkeys(_tool_at(project, each) for each, change in changes if change is None)]
-    more = f" and {len(shown) - MANY} more" if len(shown) > MANY else ""
-    others = f"; the same with {', '.join(shown[:MANY])}{more}" if shown else ""
+    more = f" and {len(shown) - ALL} more" if len(shown) > ALL else ""
+    others = f"; the same with {', '.join(shown[:ALL])}{more}" if shown else ""
     own = [*dict.fromkeys(change for _, change in changes if change)]
-    besides = "".join(f"; and {change}" for change in own[:MANY])
-    besides += f"; {len(own) - MANY} more allow as much" if len(own) > MANY else ""
+    besides = "".join(f"; and {change}" for change in own[:ALL])
+    besides += f"; {len(own) - ALL} more allow as much" if len(own) > ALL else ""
     return best._replace(text=f"{best.text}{others}{besides}", takes=best.takes | {*left})
 
 

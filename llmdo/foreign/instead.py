@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from llmdo.foreign.team import Grant
 
 LONGEST = 70  # characters of a new line that a hint spells out
-MANY = 3  # further tools or rules that a hint names
+MANY = 3  # further tools that a hint names
+ALL = 12  # rules or places to change that it names, as whoever follows it needs them all
 HEADER = "tools"
 """The key of an agent's own list, which names whole tools."""
 NO_COMMANDS = "it then runs no commands"
@@ -145,8 +146,8 @@ def _of_claude(given: Grant, at: Place) -> Instead | None:
 
 def _rules_of(given: Grant) -> str:
     """The rules that allow a tool, as a sentence has them."""
-    names = [f"`{excerpt(each, LONGEST)}`" for each in given.unasked_by[:MANY]]
-    more = f" and {len(given.unasked_by) - MANY} more" if len(given.unasked_by) > MANY else ""
+    names = [f"`{excerpt(each, LONGEST)}`" for each in given.unasked_by[:ALL]]
+    more = f" and {len(given.unasked_by) - ALL} more" if len(given.unasked_by) > ALL else ""
     return f"{', '.join(names)}{more}"
 
 
