@@ -48,6 +48,7 @@ TABLE = (
         for name in ("createFile", "editFiles")
     ),
     Line("execute/createAndRunTask", RUNS, "needs_approval", "open", _APPROVAL),
+    Line("execute/executionSubagent", RUNS, "needs_approval", "open", _EXTENSION),
     Line("execute/runInTerminal", RUNS, "needs_approval", "open", _APPROVAL),
     Line("execute/runNotebookCell", RUNS, "needs_approval", "open", _APPROVAL),
     Line("execute/runTask", RUNS_OWN, "needs_approval", "open", _APPROVAL),
