@@ -29,7 +29,7 @@ from llmdo.policy.authority import Capability
 from llmdo.syntax.document import Place
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from llmdo.foreign import Foreign
     from llmdo.foreign.flows import Flow, FlowLegs
@@ -42,6 +42,7 @@ _WITH_COMMANDS = frozenset({"token"})
 """Tools that nothing but commands uses."""
 _OF_COMMANDS = "env"
 """The toolset of secrets that nothing but commands reads."""
+_NO_CALLS = "it then calls no other agent"
 _STILL = {"search": "still brings words if its model has it", "words": "may still bring words"}
 """The rest of a sentence about tools that may bring words, by the part of a flow that is not known."""
 Spot = tuple[str, str, str]
@@ -275,20 +276,40 @@ def without_calls(project: Foreign, flow: Flow) -> FlowEdit | None:
     at = agent.everyone or (agent.calls[0].at if is_opencode and agent.calls else None) or calling(agent)
     if at is None:
         return None
-    tool = item_at(at)
-    tools = calls_in(at, tool) if tool else ()
-    names = " and ".join(f"`{excerpt(each)}`" for each in tools)
     if is_opencode:
         instead = in_permission(agent.at, permission_of(agent.at), "task", "deny")
-        change, at = instead.change, instead.at or agent.at
-    elif not tools:
+        text = f"{instead.change} ({place((instead.at or agent.at).location)}); {_NO_CALLS}"
+        return FlowEdit(text, frozenset(), name)
+    tools = _calls_at(at)
+    change = _without(at, tools)
+    text = f"{change} ({place(at.location)}); {_NO_CALLS}"
+    return FlowEdit(text, frozenset(), name, items=(at, tools)) if change else None
+
+
+def without_call(at: Place) -> str | None:
+    """The change that ends the call at a place, as a hint; None if it is no item of a list."""
+    tools = _calls_at(at)
+    if change := _without(at, tools):
+        return f"{change} ({place(at.location)}); {_NO_CALLS}"
+    if not at.route or not isinstance(at.route[-1], int) or not isinstance(at.data, str):
         return None
-    elif left := list_without(at, *tools):
-        change = f"write `{left}`, without {names}"
-    else:
-        change = f"take {names} out of {key_around(at)}"
-    text = f"{change} ({place(at.location)}); it then calls no other agent"
-    return FlowEdit(text, frozenset(), name, items=(at, tools) if tools and not is_opencode else None)
+    name = f"`{excerpt(at.data)}`"
+    loss = _NO_CALLS if at.route[0] == HEADER else f"it then does not call {name}"
+    return f"take {name} out of {key_around(at)} ({place(at.location)}); {loss}"
+
+
+def _calls_at(at: Place) -> tuple[str, ...]:
+    """The tools of a list by which an agent calls others, if the place has one of them."""
+    tool = item_at(at)
+    return calls_in(at, tool) if tool else ()
+
+
+def _without(at: Place, tools: Sequence[str]) -> str | None:
+    """The change that takes tools out of the list at a place."""
+    names = " and ".join(f"`{excerpt(each)}`" for each in tools)
+    if tools and (left := list_without(at, *tools)):
+        return f"write `{left}`, without {names}"
+    return f"take {names} out of {key_around(at)}" if tools else None
 
 
 def is_like(tool: str, given: str) -> bool:

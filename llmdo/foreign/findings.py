@@ -10,7 +10,7 @@ from llmdo.base.diagnostic import Related, excerpt, finding, place
 from llmdo.base.values import replace
 from llmdo.foreign import advice, flows
 from llmdo.foreign.building import STARTS, named
-from llmdo.foreign.edits import way_text
+from llmdo.foreign.edits import way_text, without_call
 from llmdo.foreign.flows import UNKNOWN
 from llmdo.foreign.instead import few_tools, in_a_header
 from llmdo.foreign.lines import PUSHES
@@ -212,6 +212,7 @@ def foreign_delegate_gain(project: Foreign) -> Iterator[Diagnostic]:
                 "LDO550",
                 gain.first.use.at.location,
                 f"`{entry.name}` gains {_gained(gain)}",
+                hint=without_call(gain.first.use.at),
                 related=edges(path)[1:],
                 subject=entry.name,
             )
