@@ -45,7 +45,7 @@ BYPASSES = "bypassPermissions"
 _HOLDS_BELOW = frozenset({"acceptEdits", "auto", BYPASSES})
 """The modes of a session that no agent below it changes, whatever its file says."""
 _UNASKED = frozenset({"auto", BYPASSES})
-_UNSET_MODE = "in mode `auto`, as no file sets another"
+_UNSET_MODE = "unless its session asks: no file sets a mode"
 
 
 @dataclass(frozen=True, slots=True)
