@@ -85,10 +85,10 @@ def places(project: Foreign, flow: Flow) -> list[Related]:
     ]
 
 
-def assumption(project: Foreign, flow: Flow) -> str:
-    """The assumption that the first leg rests on which no file says, as the end of a sentence; empty if none does."""
+def condition(project: Foreign, flow: Flow) -> str:
+    """The condition of the first leg that has one to name, as the end of a sentence; empty if none has."""
     grants = (_grant(project, leg) for leg in _legs(flow))
-    return next((f"; {given.assumed}" for given in grants if given and given.assumed), "")
+    return next((f"; {given.condition}" for given in grants if given and given.condition), "")
 
 
 def hint(project: Foreign, flow: Flow) -> str | None:

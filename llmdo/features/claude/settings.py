@@ -190,7 +190,7 @@ class ClaudeSettings:
                 is_by_mode = (
                     mode.at is None and line.decision != "allowed" and not (verdict.origin or verdict.at)
                 )
-                yield replace(grant, assumed=_UNSET_MODE if is_by_mode else "")
+                yield replace(grant, condition=_UNSET_MODE if is_by_mode else "")
             elif (loss := self._without_rules(line, mode)) is None:
                 yield replace(grant, is_free_anyway=True)
             else:
