@@ -93,8 +93,16 @@ def condition(project: Foreign, flow: Flow) -> str:
 
 def hint(project: Foreign, flow: Flow) -> str | None:
     """The line to change, what to write there and what is lost by it."""
-    best = edit(project, flow)
-    return f"{best.text}{_milder(project, flow, best) or unsure_after(flow, best)}" if best else None
+    if not (best := edit(project, flow)):
+        return None
+    return f"{best.text}{_milder(project, flow, best) or unsure_after(flow, best)}{_or_asked(project, flow)}"
+
+
+def _or_asked(project: Foreign, flow: Flow) -> str:
+    """The line of settings by which a person is asked about every way out, if one is enough for that."""
+    ends = {(end.worker, end.toolset, end.tool) for legs in flow.legs for end in legs.ends}
+    changes = {given.asked_by if (given := _grant(project, _leg_of(spot))) else "" for spot in ends}
+    return f"; or {changes.pop()}: {ASKED}" if len(changes) == 1 and "" not in changes else ""
 
 
 def _milder(project: Foreign, flow: Flow, best: FlowEdit) -> str:

@@ -105,6 +105,8 @@ class Grant:
     """Whether it only writes to the repository that it works in."""
     condition: str = ""
     """The condition under which it runs unasked, as the end of a sentence; empty if there is none to name."""
+    asked_by: str = ""
+    """The change of the project's settings by which a person is asked about it, as a hint; empty if none would do."""
     refusal: str = ""
     """A line that takes away the tool and every part of it, whatever gives them; empty if the format has none."""
 
