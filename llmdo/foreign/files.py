@@ -122,15 +122,8 @@ class Files:
         if text:
             self.problems.extend(text.document.problems)
         elif source := self.source(path):
-            message = f"`{path}` has {self.headless(path)}, so {self.product} loads no agent from it"
-            self.problems.append(finding("LDO152", source.location(), message))
+            self.problems.append(reading.headless(source, f", so {self.product} loads no agent from it"))
         return text
-
-    def headless(self, path: str) -> str:
-        """The fault of a file without a header, in words."""
-        source = self.source(path)
-        is_open = source is not None and source.text.startswith("---\n")
-        return "a header without an end (`---`)" if is_open else "no header"
 
     def text_or_prompt(self, path: str, keys: Iterable[str]) -> reading.Text | None:
         """The file at `path`; without a header, a prompt alone. None if it cannot be read."""

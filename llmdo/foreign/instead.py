@@ -13,6 +13,7 @@ from llmdo.policy.authority import Capability
 from llmdo.policy.vocabulary import UNTRUSTED
 from llmdo.reach.risks import SHELL
 from llmdo.syntax.document import Place
+from llmdo.syntax.frontmatter import late_header
 
 if TYPE_CHECKING:
     from llmdo.foreign.team import Grant
@@ -269,8 +270,12 @@ def is_under_permission(change: str) -> bool:
 
 def in_a_header(at: Place) -> str:
     """The rest of a sentence about a line for a file in Markdown that has no header yet; else empty."""
-    is_headless = at.location.path.endswith(".md") and not at.document.source.text.startswith("---")
-    return " between two lines `---` at the start of the file" if is_headless else ""
+    source = at.document.source
+    if not source.path.endswith(".md") or source.text.startswith("---"):
+        return ""
+    if late_header(source):
+        return " in its header, moved up to the start of the file"
+    return " between two lines `---` at the start of the file"
 
 
 def item_at(at: Place) -> str | None:
