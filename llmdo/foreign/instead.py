@@ -109,13 +109,14 @@ def instead_of(form: str, given: Grant, at: Place, *, is_way: bool) -> Instead |
         return _of_codex(given, at)
     if given.rule_at and key in _UNASKED_LISTS:
         rules = _rules_of(given) or f"`{excerpt(_marked(at) or given.tool, LONGEST)}`"
-        return Instead(f"take {rules} out of `{key}`", ASKED)
+        return Instead(f"take {', and '.join((f'{rules} out of `{key}`', *given.unasked_also))}", ASKED)
     if given.rule_at == at and given.unasked_by:
         if form == "opencode":
             return Instead(f'write `"ask"` for {_rules_of(given)}', given.loss)
         lists = ".".join(step for step in at.route if isinstance(step, str))
         also = f", also in {', '.join(f'`{each}`' for each in given.unasked_in)}" if given.unasked_in else ""
-        return Instead(f"take {_rules_of(given)} out of `{lists}`{also}", given.loss)
+        first = f"{_rules_of(given)} out of `{lists}`{also}"
+        return Instead(f"take {', and '.join((first, *given.unasked_also))}", given.loss)
     if form == "claude" and (instead := _of_claude(given, at)):
         return instead
     if form == "opencode":
