@@ -58,8 +58,9 @@ def foreign_key(project: Foreign) -> Iterator[Diagnostic]:
 def foreign_no_agent(project: Foreign) -> Iterator[Diagnostic]:
     """A file among the agents is not an agent.
 
-    It has no header, or does not hold what the format calls an agent. Nothing is wrong with notes beside agents; but an
-    agent that lost its header looks the same, so it is reported. Give it its header back, or move notes elsewhere.
+    It has no header, or something stands above it, or it does not hold what the format calls an agent. Nothing is wrong
+    with notes beside agents; but an agent that lost its header looks the same, so it is reported. Give it its header
+    back, at the very start of the file, or move notes elsewhere.
     """
     yield from _with_code(project, "LDO152")
 
