@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from llmdo.base.diagnostic import excerpt, finding, nearest
+from llmdo.base.diagnostic import Related, excerpt, finding, nearest
 from llmdo.base.source import Source
 from llmdo.base.values import dataclass, field
 from llmdo.foreign import reading
@@ -13,7 +13,7 @@ from llmdo.syntax.document import Document, Place
 from llmdo.syntax.globs import Glob
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from llmdo.base.diagnostic import Diagnostic
     from llmdo.foreign.tree import Tree
@@ -25,6 +25,7 @@ def json_at(tree: Tree, path: str) -> Document | None:
     return None if source is None or problems else reading.json_with_comments(source)
 
 
+MOST_PLACES = 3  # further places below a finding
 COUNTS = ", and that alone counts"
 
 
@@ -63,6 +64,13 @@ def folder_place(folder: str) -> Place:
     return Place(Document(Source(folder, ""), {}, dict), ())
 
 
+def _about(code: str, message: str, hint: str | None, places: Sequence[Place]) -> Diagnostic:
+    """The finding about places in several files at once."""
+    files = f", which {len(places)} files name" if len(places) > 1 else ""
+    related = [Related(place.location, "and here") for place in places[1 : MOST_PLACES + 1]]
+    return finding(code, places[0].location, message + files, hint=hint, related=related)
+
+
 @dataclass(slots=True)
 class Files:
     """One reading of a project: gives out each file once, and collects their paths and problems."""
@@ -74,6 +82,8 @@ class Files:
     _sources: dict[str, Source | None] = field(default_factory=dict)
     """Every file that is there; None for one that cannot be read."""
     _documents: dict[str, Document] = field(default_factory=dict)
+    _alike: dict[tuple[str, str, str | None], dict[str, Place]] = field(default_factory=dict)
+    """The places that `note_together` has noted, by what it notes about them and by their files."""
 
     @property
     def paths(self) -> tuple[str, ...]:
@@ -122,15 +132,8 @@ class Files:
         if text:
             self.problems.extend(text.document.problems)
         elif source := self.source(path):
-            message = f"`{path}` has {self.headless(path)}, so {self.product} loads no agent from it"
-            self.problems.append(finding("LDO152", source.location(), message))
+            self.problems.append(reading.headless(source, f", so {self.product} loads no agent from it"))
         return text
-
-    def headless(self, path: str) -> str:
-        """The fault of a file without a header, in words."""
-        source = self.source(path)
-        is_open = source is not None and source.text.startswith("---\n")
-        return "a header without an end (`---`)" if is_open else "no header"
 
     def text_or_prompt(self, path: str, keys: Iterable[str]) -> reading.Text | None:
         """The file at `path`; without a header, a prompt alone. None if it cannot be read."""
@@ -160,6 +163,20 @@ class Files:
         """Notes a finding about the value at `place`."""
         self.problems.append(finding(code, place.location, message, hint=hint))
 
+    def note_together(self, code: str, place: Place, message: str, hint: str | None) -> None:
+        """Notes the same about several files as one finding, at the first place in each."""
+        places = self._alike.setdefault((code, message, hint), {})
+        path = place.document.source.path
+        if path in places:
+            return
+        before = _about(code, message, hint, [*places.values()]) if places else None
+        places[path] = place
+        each = _about(code, message, hint, [*places.values()])
+        if before in self.problems:
+            self.problems[self.problems.index(before)] = each
+        else:
+            self.problems.append(each)
+
     def unknown_key(self, place: Place, name: str, known: Iterable[str], hint: str | None = None) -> None:
         """Notes a name that the format does not know there."""
         message = f"{self.product} does not know `{excerpt(name)}`, so it does nothing"
@@ -178,7 +195,7 @@ class Files:
         """Notes an MCP server that no file of the project declares."""
         message = f"no file of this project declares the MCP server `{excerpt(name)}`"
         hint = renaming(place, name, nearest(name, known)) or "it may come from a person's own configuration"
-        self.note("LDO250", place, message, hint)
+        self.note_together("LDO250", place, message, hint)
 
     def unknown_tool(self, place: Place, name: str, known: Iterable[str]) -> None:
         """Notes a tool that the format does not have."""

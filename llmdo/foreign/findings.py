@@ -19,6 +19,7 @@ from llmdo.foreign.team import NAME_TOOLS
 from llmdo.policy.authority import Capability, gravity
 from llmdo.reach.flows import legs_text
 from llmdo.reach.risks import SHELL, edges, gains, is_in_a_shell, path_text
+from llmdo.syntax.frontmatter import MOVE_DOWN, late_header
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from llmdo.foreign.team import Agent
     from llmdo.reach.risks import Gain
     from llmdo.reach.rows import Row
+    from llmdo.syntax.frontmatter import LateHeader
 
 
 @reports("LDO150", "warning")
@@ -56,8 +58,9 @@ def foreign_key(project: Foreign) -> Iterator[Diagnostic]:
 def foreign_no_agent(project: Foreign) -> Iterator[Diagnostic]:
     """A file among the agents is not an agent.
 
-    It has no header, or does not hold what the format calls an agent. Nothing is wrong with notes beside agents; but an
-    agent that lost its header looks the same, so it is reported. Give it its header back, or move notes elsewhere.
+    It has no header, or something stands above it, or it does not hold what the format calls an agent. Nothing is wrong
+    with notes beside agents; but an agent that lost its header looks the same, so it is reported. Give it its header
+    back, at the very start of the file, or move notes elsewhere.
     """
     yield from _with_code(project, "LDO152")
 
@@ -278,29 +281,42 @@ def foreign_inherits_everything(project: Foreign) -> Iterator[Diagnostic]:
         if agent.inherits and agent.path:
             but = f" but {', '.join(f'`{tool}`' for tool in agent.but)}" if agent.but else ""
             others = " and may call every agent" if agent.everyone else ""
-            listed = agent.header.get("tools")
-            is_all = "*" in listed if isinstance(listed, list) else listed == "*"
-            why = "its file names `*`" if is_all else "its file does not name its tools"
-            if isinstance(listed, list) and (agent.format or project.team.format) == "opencode":
-                why = "its `tools` is a list, where opencode reads a table"
-            if (agent.format or project.team.format) == "cursor":
-                why = "Cursor has no list of tools for an agent"
-            elif in_a_header(agent.at):
-                why = "its file has no header"
-            line = few_tools(agent.format or project.team.format, agent.at)
-            is_told = line and agent.narrower == NAME_TOOLS
-            key = (line or "").partition(":")[0].strip('"')
-            where = f" in place of `{key}`" if key in agent.header else in_a_header(agent.at)
+            form = agent.format or project.team.format
+            late = late_header(agent.at.document.source) if in_a_header(agent.at) else None
+            why = "this stands above the `---` of its header" if late else _why_everything(form, agent)
             yield finding(
                 "LDO551",
-                agent.at.location,
+                late.above if late else agent.at.location,
                 f"`{name}` has every tool{but}{others}, because {why}{_by_whom(project, agent, name)}",
-                hint=f"write `{line}`{where}, and what else it needs; it loses the rest"
-                if is_told
-                else agent.narrower,
+                hint=_fewer_tools(form, agent, late),
                 subject=name,
                 gated=_is_asked(agent),
             )
+
+
+def _why_everything(form: str, agent: Agent) -> str:
+    """The reason why an agent has every tool."""
+    listed = agent.header.get("tools")
+    if form == "cursor":
+        return "Cursor has no list of tools for an agent"
+    if in_a_header(agent.at):
+        return "its file has no header"
+    if isinstance(listed, list) and form == "opencode":
+        return "its `tools` is a list, where opencode reads a table"
+    is_all = "*" in listed if isinstance(listed, list) else listed == "*"
+    return "its file names `*`" if is_all else "its file does not name its tools"
+
+
+def _fewer_tools(form: str, agent: Agent, late: LateHeader | None) -> str | None:
+    """The hint for an agent with every tool."""
+    line = few_tools(form, agent.at)
+    if not line or agent.narrower != NAME_TOOLS:
+        return agent.narrower
+    key = line.partition(":")[0].strip('"')
+    if late and key in late.keys:
+        return f"{MOVE_DOWN}: then its `{key}` counts"
+    where = f" in place of `{key}`" if key in agent.header else in_a_header(agent.at)
+    return f"write `{line}`{where}, and what else it needs; it loses the rest"
 
 
 def _is_asked(agent: Agent) -> bool:

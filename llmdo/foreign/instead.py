@@ -13,6 +13,7 @@ from llmdo.policy.authority import Capability
 from llmdo.policy.vocabulary import UNTRUSTED
 from llmdo.reach.risks import SHELL
 from llmdo.syntax.document import Place
+from llmdo.syntax.frontmatter import late_header
 
 if TYPE_CHECKING:
     from llmdo.foreign.team import Grant
@@ -108,13 +109,14 @@ def instead_of(form: str, given: Grant, at: Place, *, is_way: bool) -> Instead |
         return _of_codex(given, at)
     if given.rule_at and key in _UNASKED_LISTS:
         rules = _rules_of(given) or f"`{excerpt(_marked(at) or given.tool, LONGEST)}`"
-        return Instead(f"take {rules} out of `{key}`", ASKED)
+        return Instead(f"take {', and '.join((f'{rules} out of `{key}`', *given.unasked_also))}", ASKED)
     if given.rule_at == at and given.unasked_by:
         if form == "opencode":
             return Instead(f'write `"ask"` for {_rules_of(given)}', given.loss)
         lists = ".".join(step for step in at.route if isinstance(step, str))
         also = f", also in {', '.join(f'`{each}`' for each in given.unasked_in)}" if given.unasked_in else ""
-        return Instead(f"take {_rules_of(given)} out of `{lists}`{also}", given.loss)
+        first = f"{_rules_of(given)} out of `{lists}`{also}"
+        return Instead(f"take {', and '.join((first, *given.unasked_also))}", given.loss)
     if form == "claude" and (instead := _of_claude(given, at)):
         return instead
     if form == "opencode":
@@ -269,8 +271,12 @@ def is_under_permission(change: str) -> bool:
 
 def in_a_header(at: Place) -> str:
     """The rest of a sentence about a line for a file in Markdown that has no header yet; else empty."""
-    is_headless = at.location.path.endswith(".md") and not at.document.source.text.startswith("---")
-    return " between two lines `---` at the start of the file" if is_headless else ""
+    source = at.document.source
+    if not source.path.endswith(".md") or source.text.startswith("---"):
+        return ""
+    if late_header(source):
+        return " in its header, moved up to the start of the file"
+    return " between two lines `---` at the start of the file"
 
 
 def item_at(at: Place) -> str | None:

@@ -71,6 +71,15 @@ def text(source: Source, keys: Iterable[str]) -> Text | None:
     return Text(_by_chunks(source, source.text[start:end], line, frozenset(keys), guesses), fenced.end())
 
 
+def headless(source: Source, rest: str, code: str = "LDO152") -> Diagnostic:
+    """The finding about a file without a header, or with one below something else; `rest` says what follows."""
+    if late := frontmatter.late_header(source):
+        message = f"`{source.path}` has no header, as this stands above the `---`{rest}"
+        return finding(code, late.above, message, hint=frontmatter.MOVE_DOWN)
+    fault = "a header without an end (`---`)" if source.text.startswith("---\n") else "no header"
+    return finding(code, source.location(), f"`{source.path}` has {fault}{rest}")
+
+
 def prompt_alone(source: Source) -> Text:
     """A file without a header."""
     return Text(Document(source, {}, dict), 0)

@@ -99,6 +99,8 @@ class Grant:
     """The rules of a list that allow it, as they are written; `loss` then says what follows without them."""
     unasked_in: tuple[str, ...] = ()
     """The other files with such rules, beside that of `rule_at`."""
+    unasked_also: tuple[str, ...] = ()
+    """What has to go of other lists as well, as an edit says it: `RULES out of LIST`."""
     may_lack: bool = False
     """Whether its client has the tool with some models alone, and no file says that it runs with one of these."""
     of_repository: bool = False

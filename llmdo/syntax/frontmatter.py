@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import PurePosixPath
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from llmdo.base.diagnostic import Diagnostic, Related, excerpt, finding
 from llmdo.base.source import Span
@@ -15,11 +15,24 @@ from llmdo.syntax.document import Document, LazyPlaces
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from llmdo.base.source import Source
+    from llmdo.base.source import Location, Source
     from llmdo.syntax.document import Route
 
 FENCE = "---"
 """The line before and the line after a header."""
+_OF_AGENTS = frozenset({"description", "mode", "model", "name", "tools"})
+_KEY = re.compile(r"([A-Za-z_][\w-]*)[ \t]*:")
+_CODE = ("```", "~~~")
+MOVE_DOWN = "move what stands above the header below it"
+"""The hint for a header that does not begin its file."""
+
+
+class LateHeader(NamedTuple):
+    """A header that is none, as something stands above it."""
+
+    above: Location
+    """The first line of what stands there."""
+    keys: frozenset[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +115,24 @@ def _without_header(source: Source, problem: Diagnostic) -> WorkerText:
     return WorkerText(Document(source, {}, dict, (problem,)), len(source.text))
 
 
+def late_header(source: Source) -> LateHeader | None:
+    """The header with keys of an agent below a comment or a title; None without one, and in a sample of code."""
+    lines = source.text.split("\n")
+    start, end, *_ = [*(number for number, line in enumerate(lines) if line.rstrip() == FENCE), 0, 0]
+    first = next((number for number, line in enumerate(lines[:start]) if line.strip()), None)
+    if first is None or end < start or any(line.lstrip().startswith(_CODE) for line in lines[:start]):
+        return None
+    header = [line for line in lines[start + 1 : end] if line.strip() and not line.startswith("#")]
+    keys = frozenset(match[1] for line in header if (match := _KEY.match(line)))
+    if not keys & _OF_AGENTS or not _KEY.match(header[0]):
+        return None
+    return LateHeader(source.location(Span(first + 1, 1, first + 1, len(lines[first]) + 1)), keys)
+
+
 def _no_header(source: Source) -> Diagnostic:
+    if late := late_header(source):
+        message = "a worker starts with a header, and this stands above it"
+        return finding("LDO109", late.above, message, hint=MOVE_DOWN)
     first = re.match(r"\s*(\S[^\n]*)?", source.text)
     line = (first[1] or "") if first else ""
     if line.rstrip() != FENCE:

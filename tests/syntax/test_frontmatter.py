@@ -69,7 +69,7 @@ def test_a_header_may_end_with_the_file() -> None:
     assert (worker.document.data, worker.body) == ({"name": "a"}, "")
 
 
-@pytest.mark.parametrize("text", ["", "You are.\n", "# Title\n---\nname: a\n---\n", "----\nname: a\n---\n"])
+@pytest.mark.parametrize("text", ["", "You are.\n", "# Title\n---\nand\n---\n", "----\nname: a\n---\n"])
 def test_a_file_without_a_header_is_told_how_to_start(text: str) -> None:
     worker = parse(text)
     assert facts_of(worker.document.problems) == [("LDO109", 1, 1, "a worker starts with a header")]
@@ -78,6 +78,25 @@ def test_a_file_without_a_header_is_told_how_to_start(text: str) -> None:
         == "start the file with the three lines `---`, `name: pitch` and `---`"
     )
     assert (worker.document.data, worker.body, worker.document.index()) == ({}, "", {})
+
+
+@pytest.mark.parametrize(
+    ("text", "late"),
+    [
+        ("# Title\n---\nname: a\n---\n", (1, {"name"})),
+        ("\n<!-- a -->\n\n---\n# what\ntools: x\nother: y\n---\n", (2, {"tools", "other"})),
+        ("---\nname: a\n---\n", None),
+        ("\n---\nname: a\n---\n", None),
+        ("# Title\n---\nname: a\n", None),
+        ("# Title\n---\nother: a\n---\n", None),
+        ("# Title\n---\nSome text\nname: a\n---\n", None),
+        ("# Title\n```\n---\nname: a\n---\n```\n", None),
+        ("# Title\n---\n\n---\nname: a\n---\n", None),
+    ],
+)
+def test_a_header_below_something_else_is_known(text: str, late: tuple[int, set[str]] | None) -> None:
+    header = frontmatter.late_header(Source("a.md", text))
+    assert (header and header.above.span and (header.above.span.line, header.keys)) == late
 
 
 @pytest.mark.parametrize(

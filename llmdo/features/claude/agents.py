@@ -208,7 +208,8 @@ class AgentReader:
             )
             if scoped:
                 message = f"no MCP server is called `{server}`: that of the plugin is called `{scoped}`"
-                self.files.note("LDO250", at, message, f"its tools are called `mcp__{scoped}__TOOL`")
+                hint = f"its tools are called `mcp__{scoped}__TOOL`"
+                self.files.note_together("LDO250", at, message, hint)
             else:
                 self.files.unknown_server(at, server, sorted(servers))
 

@@ -37,6 +37,8 @@ _SAMPLE = re.compile(
     r"(?:.+/)?agents/"
 )
 """Agents in a folder of things to copy, or of things to test with."""
+_COUNTS = ", so it counts as an agent of the plugin, with every tool"
+_NOT_LOADED = ", so Claude Code loads no agent from it"
 _MODES_OF_OPENCODE = ("all", "primary", "subagent")
 DISTINCTIVE = frozenset({"color", "model", "name", "tools"})
 """Keys of which an agent has one that no plugin lists: pages of documentation have a `description` as well."""
@@ -141,22 +143,21 @@ def _agent_files(files: Files, paths: Sequence[str], plugins: Iterable[ClaudePlu
                 continue
             plugin = folder.rpartition("/")[2] or None
             prefix = f"{plugin}:" if plugin else ""
-        if files.source(path) is None:
+        if (source := files.source(path)) is None:
             continue  # which was noted
         text = files.header(path, KEYS)
         if text is None and path in prefixes:
-            message = f"`{path}` has no header, so it counts as an agent of the plugin, with every tool"
-            others[path] = finding("LDO152", _start(files, path), message)
+            others[path] = reading.headless(source, _COUNTS)
             text = files.text_or_prompt(path, KEYS)
         if text and not own and (sign := _of_others(text, is_listed=path in prefixes)):
             message = f"`{path}` {sign}, so it is not an agent to Claude Code"
             files.problems.append(finding("LDO152", _start(files, path), message))
             continue
-        lacking = _lacking(text, is_own=own, is_listed=path in prefixes) if text else files.headless(path)
+        lacking = text and _lacking(text, is_own=own, is_listed=path in prefixes)
         if text is None or lacking:
             if PurePosixPath(path).stem.lower() != "readme":
-                message = f"`{path}` has {lacking}, so Claude Code loads no agent from it"
-                others[path] = finding("LDO152", _start(files, path), message)
+                lost = finding("LDO152", source.location(), f"`{path}` has {lacking}{_NOT_LOADED}")
+                others[path] = lost if lacking else reading.headless(source, _NOT_LOADED)
             continue
         files.problems.extend(text.document.problems)
         agents.append(_AgentFile(path, text, plugin, excerpt(prefix + _own_name(path, text), MAX_NAME)))

@@ -7,11 +7,11 @@ from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
 from llmdo.base.diagnostic import did_you_mean, excerpt, finding
-from llmdo.base.parts import items
 from llmdo.base.source import Location, Span
 from llmdo.base.values import dataclass, field, replace
 from llmdo.features.copilot import AGENT, LOOKED_AT, MODE, PAGES, PROMPT, TEXTS
 from llmdo.features.copilot.client import hook_events, session_events
+from llmdo.features.copilot.handoffs import HANDOFFS, kept, meant
 from llmdo.features.copilot.tools import IN_EDITOR, KnownServer, Tools, UnknownNames, Where
 from llmdo.features.copilot.variants import BUILT_IN, GENERAL, apart, built_in_agents, in_editor
 from llmdo.foreign import reading
@@ -305,7 +305,9 @@ class _CopilotFileReader:
                 lacking = "a file says `tools`; without it, there is every tool"
                 self.reader.files.unknown_key(place, key, (), None if "tools" in self.header else lacking)
             elif key not in PROMPT_KEYS and reading.misspelt(key, known):
-                self.reader.files.unknown_key(place, key, known)
+                is_handoffs = reading.misspelt(key, known) == HANDOFFS and HANDOFFS not in self.header
+                hint = meant(self.header[key]) if is_handoffs else None
+                self.reader.files.unknown_key(place, key, known, hint)
         target = self.header.get("target")
         if target is not None and target not in TARGETS and not self._is_prompt:
             hint = did_you_mean(str(target), TARGETS)
@@ -365,10 +367,8 @@ class _CopilotFileReader:
 
     def _handoffs(self) -> Iterator[AgentCall]:
         """The agents that a person may hand over to by a button."""
-        for number, handoff in enumerate(items(None if self._is_prompt else self.header.get("handoffs"))):
-            name = handoff.get("agent") if isinstance(handoff, dict) else None
-            place = self._place("handoffs", number, "agent")
-            if isinstance(name, str) and (resolved := self._resolved(name, place)):
+        for name, place in () if self._is_prompt else kept(self.reader.files, self.text.document):
+            if resolved := self._resolved(name, place):
                 yield AgentCall(
                     name=resolved, at=place, decision="needs_approval", origin="a button of a handoff"
                 )

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from llmdo.base.diagnostic import Diagnostic
-    from llmdo.policy.vocabulary import Decision
     from llmdo.syntax.document import Place
 
 EVERY_TOOL = "every tool"
@@ -94,21 +93,6 @@ class Where:
     cloud: bool
     editor: bool
 
-    @property
-    def unknown(self) -> Decision:
-        """The decision about external tools: the mildest of those environments."""
-        return "allowed" if self.cloud else "needs_approval"
-
-    @property
-    def runs_in(self) -> str:
-        """The environment of this decision."""
-        return CLOUD if self.cloud else EDITOR
-
-    @property
-    def origin(self) -> str:
-        """The source of the decision about external tools."""
-        return UNATTENDED if self.cloud else ASKS
-
 
 IN_EDITOR = Where(cloud=False, editor=True)
 
@@ -176,22 +160,15 @@ class Tools:
             if server in SERVERS and not self._is_replaced(server):
                 yield from self._grant(_OF_SERVERS[server], at, f"{server} in the cloud")
         elif server and server in SERVERS:
-            yield from self._of_built_in(server, at)
-        elif server and _EXTENSION.fullmatch(server):
-            if self.where.editor:
-                tool = excerpt(server, MAX_NAME)
-                able = (capability_of(server), "data.untrusted")
-                line = Line(tool, able, "needs_approval", "open", _EXTENSIONS)
-                yield replace(line.grant(at, ASKS), runs_in=EDITOR)
-        elif server:
+            yield from self._grant(_OF_SERVERS[server], at, server)
+            yield from self._from_elsewhere(server, at, f"{server} in VS Code")
+        elif server and self.where.cloud and not _EXTENSION.fullmatch(server):
             name = excerpt(server, MAX_NAME)
-            unknown = mcp.grant(name, Server(), at, self.where.unknown, self.where.origin)
-            yield replace(unknown, runs_in=self.where.runs_in)
-        elif self.where.editor:  # an extension or a set of tools may bring it there; the cloud ignores it
-            tool = excerpt(name, MAX_NAME)
-            able = (capability_of(name), "data.untrusted")
-            line = Line(tool, able, "needs_approval", "open", _EXTENSIONS)
-            yield replace(line.grant(at, ASKS), runs_in=EDITOR)
+            yield replace(mcp.grant(name, Server(), at, "allowed", UNATTENDED), runs_in=CLOUD)
+        elif server and not _EXTENSION.fullmatch(server):
+            yield from self._from_elsewhere(server, at, f"{excerpt(server, MAX_NAME)} in VS Code")
+        else:  # in the cloud it is ignored
+            yield from self._from_elsewhere(server or name, at)
 
     def delegates(self, name: str) -> bool:
         """Whether the name means the tool that calls other agents."""
@@ -229,12 +206,12 @@ class Tools:
             grant = mcp.grant(excerpt(name, MAX_NAME), known.server, at, "needs_approval", ASKS)
             yield replace(grant, runs_in=EDITOR)
 
-    def _of_built_in(self, name: str, at: Place) -> Iterator[Grant]:
-        if self.where.cloud:
-            yield from self._grant(_OF_SERVERS[name], at, name)
+    def _from_elsewhere(self, name: str, at: Place, toolset: str | None = None) -> Iterator[Grant]:
+        """The grant of what an extension, a set of tools or a person's server may bring to VS Code: it is unknown."""
         if self.where.editor:
-            grant = mcp.grant(name, Server(), at, "needs_approval", ASKS)
-            yield replace(grant, toolset=f"{name} in VS Code", runs_in=EDITOR)
+            able = (capability_of(name), "data.untrusted")
+            line = Line(excerpt(name, MAX_NAME), able, "needs_approval", "open", _EXTENSIONS)
+            yield replace(line.grant(at, ASKS, toolset=toolset), runs_in=EDITOR)
 
 
 _WORD = re.compile(r"[a-z0-9]+|[A-Z]+[a-z0-9]*")

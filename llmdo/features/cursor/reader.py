@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
-from llmdo.base.diagnostic import excerpt, finding
+from llmdo.base.diagnostic import excerpt
 from llmdo.base.parts import text
 from llmdo.base.values import dataclass
 from llmdo.features.cursor import AGENTS, COMMAND_LINE, EDITOR, HOOKS, SANDBOX, SERVERS
@@ -19,6 +19,7 @@ from llmdo.foreign.permissions import written
 from llmdo.foreign.servers import judge, servers_in
 from llmdo.foreign.team import MAX_NAME, Agent, Team
 from llmdo.syntax.document import Place
+from llmdo.syntax.frontmatter import MOVE_DOWN, late_header
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -150,13 +151,16 @@ def _text(files: Files, path: str) -> Text | None:
         return content
     if source is None or PurePosixPath(path).stem.lower() in _PAGES:
         return None
-    message = f"`{path}` has no header, so it counts as an agent called after its file"
-    files.problems.append(finding("LDO150", source.location(), message))
+    rest = ", so it counts as an agent called after its file"
+    files.problems.append(reading.headless(source, rest, "LDO150"))
     return reading.prompt_alone(source)
 
 
 def _narrower(content: Text) -> str:
     at = Place(content.document, ("readonly",), of_key=True)
+    late = late_header(content.document.source) if in_a_header(at) else None
+    if late and at.route[0] in late.keys:
+        return f"{MOVE_DOWN}: then its `readonly` counts"
     where = " in place of `readonly: false`" if at.data is not None else in_a_header(at) or " in its header"
     return f"write `readonly: true`{where}, which leaves the tools that read"
 

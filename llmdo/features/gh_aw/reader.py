@@ -81,8 +81,7 @@ class _WorkflowReader:
         if text is None:
             is_meant = path.startswith(".github/") and PurePosixPath(path).stem.lower() != "readme"
             if is_meant and (source := self.files.source(path)):
-                message = f"`{path}` has no header, so it is not a workflow"
-                self.files.problems.append(finding("LDO152", source.location(), message))
+                self.files.problems.append(reading.headless(source, ", so it is not a workflow"))
             return None
         main, data = text.document, text.document.data
         self.files.problems.extend(main.problems)

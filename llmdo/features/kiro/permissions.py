@@ -12,13 +12,14 @@ from llmdo.base.values import dataclass, replace
 from llmdo.features.kiro.table import NAMES, TABLE
 from llmdo.foreign import servers
 from llmdo.foreign.commands import commands
-from llmdo.foreign.permissions import CONNECTS, STRICTEST, WORDS, PermissionRule, RuleTable, part
+from llmdo.foreign.instead import ASKED, LONGEST
+from llmdo.foreign.permissions import CONNECTS, STRICTEST, WORDS, PermissionRule, RuleTable, part, parted
 from llmdo.foreign.team import MAX_NAME
 from llmdo.policy.shell.rules import UNLISTED
 from llmdo.syntax.document import Place
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     from llmdo.foreign.files import Files
     from llmdo.foreign.lines import Line
@@ -32,6 +33,7 @@ LINES = {line.tool: line for line in TABLE if line.tool.islower()}
 ORIGIN = "Kiro, where no rule says anything"
 SHELL = "execute_bash"
 BUILT_IN = "@builtin"
+MANY = 20  # rules of one list that an edit names
 ALL_SERVERS = "@*"
 RULE_KEYS = frozenset({"capability", "effect", "exclude", "match"})
 _CAPABILITIES = {
@@ -115,9 +117,16 @@ class KiroPermissions:
     def grants(self, line: Line, at: Place, toolset: str | None = None) -> Iterator[Grant]:
         """The decisions about one built-in tool: about all of it, and about milder parts."""
         default: Decision = "blocked" if line.tool == SHELL and self.is_closed else line.decision
+        alike = _as_wide(self.rules, line)
         for ruling in RULES.rulings(self.rules, line.tool, line.raised, default):
-            if ruling.decision != "blocked":
-                yield ruling.grant(line, at, _origin(ruling.rule), toolset=toolset)
+            grant = ruling.grant(line, at, _origin(ruling.rule), toolset=toolset)
+            if ruling.rule is None or ruling.rule not in alike:
+                if ruling.decision != "blocked":
+                    yield grant
+            elif ruling.decision == "allowed" and (
+                RULES.whole(ruling.rule, line.tool) or ruling.rule is alike[0]
+            ):
+                yield _with_others(grant, ruling.rule, alike)
         if line.tool == SHELL and (place := self.reads_at):
             reads = replace(line, capabilities=(_READS,), decision="allowed")
             yield reads.grant(at, place.document.source.path, toolset=toolset or line.tool, rule_at=place)
@@ -136,6 +145,50 @@ class KiroPermissions:
             rule = next(iter(unasked), rule)
         grant = servers.grant(name, server, at, rule.decision if rule else "needs_approval", _origin(rule))
         yield replace(grant, rule_at=rule.at if rule else None)
+
+
+def _as_wide(rules: Iterable[PermissionRule], line: Line) -> list[PermissionRule]:
+    """The rules of which each alone lets as much of a tool go unasked as all of it."""
+    return [
+        rule
+        for rule in RULES.about(rules, line.tool)
+        if rule.decision == "allowed"
+        and (RULES.whole(rule, line.tool) or parted(line.raised, rule.pattern or "", _part) == line.raised)
+    ]
+
+
+def _list_of(rule: PermissionRule) -> str:
+    """The list that a rule is in."""
+    return ".".join(step for step in rule.at.route if isinstance(step, str))
+
+
+def _by_list(rules: Iterable[PermissionRule]) -> dict[str, list[PermissionRule]]:
+    """The rules, by the list that they are in."""
+    by_list: dict[str, list[PermissionRule]] = {}
+    for rule in rules:
+        by_list.setdefault(_list_of(rule), []).append(rule)
+    return by_list
+
+
+def _out_of(name: str, rules: Sequence[PermissionRule]) -> str:
+    """An edit that takes rules out of a list; many are all of it."""
+    names = [f"`{excerpt(each.pattern or each.tool, LONGEST)}`" for each in rules]
+    is_named = len(names) <= MANY and name.startswith(("allowedTools", "toolsSettings."))
+    return f"{', '.join(names) if is_named else 'every rule about it'} out of `{name}`"
+
+
+def _with_others(grant: Grant, rule: PermissionRule, alike: Sequence[PermissionRule]) -> Grant:
+    """The grant, with all rules that have to go before a person is asked."""
+    by_list = _by_list(alike)
+    name = _list_of(rule)
+    own = tuple(dict.fromkeys(each.pattern or each.tool for each in by_list.pop(name)))
+    is_named = name.startswith("toolsSettings.") or (name == "allowedTools" and len(own) > 1)
+    return replace(
+        grant,
+        unasked_by=own if is_named else (),
+        unasked_also=tuple(_out_of(*each) for each in by_list.items()),
+        loss=ASKED if is_named else "",
+    )
 
 
 def _origin(rule: PermissionRule | None) -> str:
@@ -159,12 +212,7 @@ def permissions_of(files: Files, document: Document, shared: Document | None) ->
     for rule in rules:
         if rule.decision == "allowed" and RULES.whole(rule, SHELL) and _names(rule, SHELL):
             message = "this allows every command without a question"
-            files.note(
-                "LDO554",
-                rule.at,
-                message,
-                "allow the commands that ask too often by name, in `toolsSettings.shell.allowedCommands`",
-            )
+            files.note("LDO554", rule.at, message, _fewer_commands(rule, rules))
     settings = [(name, table(document.data, "toolsSettings", name)) for name in (SHELL, *NAMES[SHELL])]
     reads = next((name for name, each in settings if each.get("autoAllowReadonly") is True), None)
     return KiroPermissions(
@@ -172,6 +220,18 @@ def permissions_of(files: Files, document: Document, shared: Document | None) ->
         any(each.get("denyByDefault") is True for _, each in settings),
         Place(document, ("toolsSettings", reads, "autoAllowReadonly")) if reads else None,
     )
+
+
+def _fewer_commands(rule: PermissionRule, rules: Iterable[PermissionRule]) -> str:
+    """The hint for a rule that allows every command."""
+    by_name = [each for each in RULES.about(rules, SHELL) if each.pattern and each.decision == "allowed"]
+    lists = dict.fromkeys(f"`{_list_of(each)}`" for each in by_name if each is not rule)
+    if not lists:
+        return "allow the commands that ask too often by name, in `toolsSettings.shell.allowedCommands`"
+    others = [each for each in _as_wide(by_name, LINES[SHELL]) if each is not rule]
+    wide = " and ".join(_out_of(name, each) for name, each in _by_list(others).items())
+    also = f", and take {wide}, which allow as much" if wide else ""
+    return f"take this out, as {' and '.join(lists)} allows commands by name{also}"
 
 
 def _of_tool(name: str, decision: Decision, at: Place) -> PermissionRule:

@@ -32,6 +32,7 @@ from llmdo.features.llm_do.tools import (
     grant,
     server_side,
 )
+from llmdo.foreign import reading
 from llmdo.foreign.files import Files
 from llmdo.foreign.lines import Line
 from llmdo.foreign.team import (
@@ -54,7 +55,6 @@ if TYPE_CHECKING:
 
     from llmdo.base.diagnostic import Diagnostic
     from llmdo.base.source import Source
-    from llmdo.foreign import reading
     from llmdo.foreign.tree import Tree
     from llmdo.policy.vocabulary import Decision
     from llmdo.syntax.document import Document
@@ -84,8 +84,7 @@ def read(tree: Tree) -> Team:
             continue
         text = files.header(path, KEYS)
         if text is None:
-            message = f"`{path}` has no header, so llm-do loads no agent from it"
-            others.append(finding("LDO152", source.location(), message))
+            others.append(reading.headless(source, ", so llm-do loads no agent from it"))
             continue
         files.problems.extend(text.document.problems)
         folders.setdefault(owners.get(path, path.rpartition("/")[0]), []).append((path, text))

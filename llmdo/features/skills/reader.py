@@ -92,8 +92,8 @@ def _text(files: Files, path: str) -> Text | None:
     if content:
         files.problems.extend(content.document.problems)
     elif source := files.source(path):
-        message = f"`{path}` has no header, without which clients other than Claude Code load no skill"
-        files.problems.append(finding("LDO152", source.location(), message))
+        rest = ", without which clients other than Claude Code load no skill"
+        files.problems.append(reading.headless(source, rest))
     return content
 
 
