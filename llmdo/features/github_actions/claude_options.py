@@ -57,6 +57,11 @@ _QUOTES = str.maketrans("", "", "\"'")
 _GLOB = re.compile(r"[*?\[]")
 _RELEASE = re.compile(r"v?(\d+)\.(\d+)\.(\d+)")
 _HASH = re.compile(r"[0-9a-f]{40}")
+_NAMED = re.compile(
+    r"\b(?P<beta>beta)\b|\bv(?P<tag>\d+(?:\.\d+)*)"
+    r"|(?<![\w.-])(?P<bare>\d{1,3}(?:\.\d+)+)(?![\w-]|\.\d)|^(?P<whole>\d)\s*$"
+)
+"""A release in a comment behind a commit, as `v1.0.30`, `1.0.30`, `tag=v1`, or a comment that is nothing but `1`."""
 _INSTALLS = re.compile(
     r"(?:@anthropic-ai/claude-code@|claude\.ai/install\.sh[^\n]*?\bbash -s (?:-- )?)v?(\d+)\.(\d+)\.(\d+)"
 )
@@ -280,8 +285,14 @@ def _version(site: Site) -> str:
     version = site.run.version
     if not is_commit(site):
         return version
-    named = re.search(rf"{version}['\"]?[ \t]*#[^\n]*?\b(v\d+(?:\.\d+)*|beta)", site.document.source.text)
-    return named[1] if named else version
+    comment = re.search(rf"{version}['\"]?[ \t]+#[ \t]*([^\n]*)", site.document.source.text)
+    names = [_release(named) for named in _NAMED.finditer(comment[1])] if comment else []
+    # Of `v1 (v1.0.30)` the second says more.
+    return max((each for each in names if f"{each}.".startswith(f"{names[0]}.")), key=len, default=version)
+
+
+def _release(named: re.Match[str]) -> str:
+    return named["beta"] or f"v{named['tag'] or named['bare'] or named['whole']}"
 
 
 def is_since(site: Site, first: tuple[int, int, int]) -> bool:

@@ -300,6 +300,15 @@ SHA = "0123456789abcdef0123456789abcdef01234567"
         (f"{SHA} # v1.0.30", False, True, ["LDO151"]),
         (f"{SHA} # beta", True, False, ["LDO151"]),
         (f"{SHA} # v0.0.63", True, False, ["LDO151"]),
+        (f"{SHA} # 1.0.77", False, True, ["LDO151"]),
+        (f"{SHA} # 0.0.63", True, False, ["LDO151"]),
+        (f"{SHA} # 1", False, True, ["LDO151"]),
+        (f"{SHA} # tag=v1.0.77", False, True, ["LDO151"]),
+        (f"{SHA}   # release 1.0.77 (2026-04-02)", False, True, ["LDO151"]),
+        (f"'{SHA}' # ratchet:anthropics/claude-code-action@v1", False, True, ["LDO151"]),
+        (f"{SHA} # of 2026-04-02", True, True, ["LDO154"]),
+        (f"{SHA} # of 2026.04.02", True, True, ["LDO154"]),
+        (f"{SHA} # 3 options are set below", True, True, ["LDO154"]),
         (SHA, True, True, ["LDO154"]),
         ("our-branch", True, True, ["LDO154"]),
     ],
@@ -308,8 +317,9 @@ SHA = "0123456789abcdef0123456789abcdef01234567"
 def test_the_inputs_of_an_action_are_those_of_its_pinned_version(
     tmp_path: Path, action: str, version: str, of_v0: bool, of_v1: bool, codes: list[str]
 ) -> None:
+    quote, version = ("'", version[1:]) if version.startswith("'") else ("", version)
     step = (
-        f"      - uses: anthropics/{action}@{version}\n        with:\n          prompt: Go.\n"
+        f"      - uses: {quote}anthropics/{action}@{version}\n        with:\n          prompt: Go.\n"
         "          allowed_tools: Bash(npm test)\n          claude_args: --allowedTools 'Bash(make all)'\n"
     )
     agent = only_agent(tmp_path, "on: push\n", step)
@@ -387,6 +397,9 @@ def test_whoever_causes_a_run_starts_the_workflow_after_it(
         ("v1", "those who may write"),
         ("v1.0.185", "those who may write"),
         ("v1.0.184", "perhaps anyone"),
+        (f"{SHA} # 1.0.184", "perhaps anyone"),
+        (f"{SHA} # v1 (v1.0.184)", "perhaps anyone"),
+        (f"{SHA} # v1 (v1.0.185)", "those who may write"),
         ("beta", "perhaps anyone"),
     ],
 )
