@@ -19,6 +19,7 @@ from llmdo.foreign.edits import (
     lost_as_well,
     milder_after,
     place_of_change,
+    refused_at_once,
     spots_of,
     tools_text,
     unsure_after,
@@ -138,10 +139,10 @@ def edit(project: Foreign, flow: Flow) -> FlowEdit | None:
     shown = [*dict.fromkeys(_tool_at(project, each) for each, change in changes if change is None)]
     more = f" and {len(shown) - ALL} more" if len(shown) > ALL else ""
     others = f"; the same with {', '.join(shown[:ALL])}{more}" if shown else ""
-    own = [*dict.fromkeys(change for _, change in changes if change)]
+    text, *own = refused_at_once((best.text, *dict.fromkeys(change for _, change in changes if change)))
     besides = "".join(f"; and {change}" for change in own[:ALL])
     besides += f"; {len(own) - ALL} more allow as much" if len(own) > ALL else ""
-    return best._replace(text=f"{best.text}{others}{besides}", takes=best.takes | {*left})
+    return best._replace(text=f"{text}{others}{besides}", takes=best.takes | {*left})
 
 
 def _is_fixed(project: Foreign, spot: Spot) -> bool:

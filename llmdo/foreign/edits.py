@@ -45,6 +45,12 @@ _OF_COMMANDS = "env"
 _NO_CALLS = "it then calls no other agent"
 _STILL = {"search": "still brings words if its model has it", "words": "may still bring words"}
 """The rest of a sentence about tools that may bring words, by the part of a flow that is not known."""
+_REFUSES = re.compile(
+    r'write `(?P<option>--disallowedTools |disallowed_tools: |)"?(?P<tools>[^`"]+)"?`'
+    r"(?P<where>(?: in| into) `(?:claude_args|disallowed_tools)`|(?= \(|$))(?P<more>.*)",
+    re.DOTALL,
+)
+"""A change by which Claude Code is refused tools in a workflow."""
 Spot = tuple[str, str, str]
 """A worker, its toolset and its tool."""
 
@@ -256,6 +262,28 @@ def without_files(agent: Agent) -> str | None:
     is_refused = all(each.refusal for each in writing.values())
     change = f"write {first.refusal.replace(first.tool, tools, 1)}" if is_refused else f"deny `{tools}`"
     return f"{change} ({place((first.rule_at or first.at).location)}); it then changes no files"
+
+
+def quoted(tools: str) -> str:
+    """Names of tools as one word of a command line."""
+    return f'"{tools}"' if "(" in tools else tools
+
+
+def refused_at_once(changes: Iterable[str]) -> list[str]:
+    """Changes in words, of which those that refuse tools by one option of Claude Code are one."""
+    texts: list[str] = []
+    refusing: dict[tuple[str, str], int] = {}
+    for text in changes:
+        own = _REFUSES.fullmatch(text)
+        number = refusing.setdefault((own["option"], own["where"]), len(texts)) if own else len(texts)
+        first = _REFUSES.fullmatch(texts[number]) if number < len(texts) else None
+        if own is None or first is None:
+            texts.append(text)
+            continue
+        tools = ",".join(dict.fromkeys((*first["tools"].split(","), own["tools"])))
+        words = quoted(tools) if first["option"].startswith("--") else tools
+        texts[number] = f"write `{first['option']}{words}`{first['where']}{first['more']}"
+    return texts
 
 
 def calling(agent: Agent) -> Place | None:

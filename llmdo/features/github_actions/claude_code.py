@@ -114,7 +114,7 @@ def claude_grants(site: Site, tree: Checkout) -> Iterator[Grant]:
             narrower = f"write {refusal}" if is_twice else None  # no line alone takes it away
             for grant in settings.grants(_LINES[tool], at, mode):
                 yield from _unattended(replace(grant, refusal=refusal, narrower=narrower), options)
-    for grant in _of_servers(tree, token, settings, mode, options):
+    for grant in _of_servers(site, tree, token, settings, mode, options):
         is_of_action = grant.server is None
         yield replace(grant, refusal=without_tool(site, grant.tool)) if is_of_action else grant
     yield from _of_skill(site, tree, token)
@@ -287,9 +287,9 @@ def _bash(
                 alike = [each for each in rules if _is_alike(each, rule)]
                 if alike[0] is not rule:
                     continue
+                narrower = _without(site, alike)
                 for grant in by_command(site, token, rule.pattern or "", "Bash", rule.at, asked=_asked(site)):
-                    is_twice = len(alike) > 1 and grant.at == rule.at
-                    yield replace(grant, narrower=_without(alike)) if is_twice else grant
+                    yield replace(grant, narrower=narrower) if narrower and grant.at == rule.at else grant
     if options.rest == "needs_approval" and first.decision == "needs_approval":
         yield from by_shell(site, token, "Bash", at, "needs_approval")
 
@@ -300,13 +300,25 @@ def _is_any_command(site: Site, rule: PermissionRule) -> bool:
     return RULES.whole(rule, "Bash") or is_open
 
 
-def _without(rules: Sequence[PermissionRule]) -> str:
-    """The edit that takes out several rules, each as its file has it."""
+def _without(site: Site, rules: Sequence[PermissionRule]) -> str | None:
+    """The edit that takes out several rules, each as its file has it, or refuses what the action itself allows.
+
+    None for a single rule of a file.
+    """
+    if own := next((each for each in rules if _is_of_action(site, each)), None):
+        return f"write {without_tool(site, own.text)}"
+    if len(rules) == 1:
+        return None
     places = [place(each.at.location) for each in rules]
     names = [f"`{excerpt(each.text, LONGEST)}`" for each in rules]
     if len({*names}) == 1:
         return f"take {names[0]} out at {' and at '.join(places)}"
     return f"take out {' and '.join(f'{name} at {at}' for name, at in zip(names, places, strict=True))}"
+
+
+def _is_of_action(site: Site, rule: PermissionRule) -> bool:
+    """Whether the action itself gives a rule, which then is in no file."""
+    return site.run.key == "uses" and rule.at.location == site.place("uses").location
 
 
 def _is_alike(rule: PermissionRule, other: PermissionRule) -> bool:
@@ -321,6 +333,7 @@ def _asked(site: Site) -> Collection[str]:
 
 
 def _of_servers(
+    site: Site,
     tree: Checkout,
     token: TokenPermissions | None,
     settings: ClaudeSettings,
@@ -348,7 +361,8 @@ def _of_servers(
         name, _, tool = rule.tool.removeprefix("mcp__").rstrip("*").rstrip("_").partition("__")
         if name.startswith("github") and name not in known:
             capabilities = _of_github(name, tool, token)
-            yield granted(rule.tool, rule.tool, capabilities, rule.at)
+            narrower = _without(site, [rule])
+            yield granted(rule.tool, rule.tool, capabilities, rule.at, narrower=narrower)
         elif name in known or not is_known or rule.at.document.source.path not in _SETTINGS:
             # Else it is a rule of the project about a server of somebody's own, who is not there.
             yield servers.grant(

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from llmdo.base.parts import table, text
 from llmdo.base.values import dataclass, field
 from llmdo.features.claude.settings import BYPASSES
+from llmdo.foreign.edits import quoted
 from llmdo.foreign.scripts import EXPRESSION
 
 if TYPE_CHECKING:
@@ -78,6 +79,8 @@ _V1_TAG = (
     "Bash(git rm:*)",
     "mcp__github_comment__update_claude_comment",
 )
+_PUSHES = "Bash(git-push.sh:*)"
+"""The rule about the action's own script."""
 _BY_API = ("mcp__github_file_ops__commit_files", "mcp__github_file_ops__delete_files")
 
 
@@ -122,13 +125,15 @@ def claude_options(site: Site) -> ClaudeOptions:
 
 
 def without_tool(site: Site, tool: str) -> str:
-    """The line that refuses a tool with all its parts, whatever else allows it: a hint."""
+    """The line that refuses a tool with all its parts, or what a rule allows, whatever else allows it: a hint."""
+    if tool == _PUSHES:
+        tool = "Bash(*git-push.sh *)"  # which is called by its path
     if site.run.words:
-        return f"`--disallowedTools {tool}` behind `{site.run.words[0]}`"
+        return f"`--disallowedTools {quoted(tool)}` behind `{site.run.words[0]}`"
     if is_before_v1(site):
         has_key = site.input("disallowed_tools") is not None
         return f"`{tool}` into `disallowed_tools`" if has_key else f"`disallowed_tools: {tool}`"
-    return f"`--disallowedTools {tool}` in `claude_args`"
+    return f"`--disallowedTools {quoted(tool)}` in `claude_args`"
 
 
 def _from_action(options: ClaudeOptions, site: Site) -> None:
@@ -150,7 +155,7 @@ def _from_action(options: ClaudeOptions, site: Site) -> None:
         by_api = (site.input("use_commit_signing") or ("false", at))[0] == "true" and not site.input(
             "ssh_signing_key"
         )
-        tools = (*_V1_TAG[3:], *_BY_API) if by_api else (*_V1_TAG, "Bash(git-push.sh:*)")
+        tools = (*_V1_TAG[3:], *_BY_API) if by_api else (*_V1_TAG, _PUSHES)
         options.allowed += [(tool, at) for tool in tools]
         options.mode = ("acceptEdits", at)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -9,7 +11,7 @@ import pytest
 
 from llmdo import foreign
 from llmdo.features.github_actions.conditions import narrowed
-from llmdo.foreign import summary
+from llmdo.foreign import findings, summary
 from llmdo.foreign.scripts import commands
 
 if TYPE_CHECKING:
@@ -530,3 +532,29 @@ def test_rules_of_a_checkout_allow_something_only_where_the_folder_may_be_truste
     tools = {grant.tool for grant in agent.grants if grant.decision == "allowed"}
     assert ("Bash" in tools) is is_heeded
     assert "Grep" not in tools
+
+
+@pytest.mark.parametrize(
+    ("case", "line"),
+    [
+        ("LDO555/github-actions-tools-of-the-action", "--allowedTools mcp__notes__* --disallowedTools {}"),
+        (
+            "LDO552/github-actions-rule-of-the-action-as-well",
+            "Bash(git push)\n          disallowed_tools: {}",
+        ),
+    ],
+)
+def test_the_line_that_a_hint_gives_takes_away_what_the_action_allows(
+    tmp_path: Path, case: str, line: str
+) -> None:
+    shutil.copytree(CASES / case, tmp_path, dirs_exist_ok=True)
+    (flow,) = findings.check(foreign.read("github-actions", tmp_path))
+    named = re.search(r"(?:--disallowedTools |disallowed_tools: )([^`]+)`", flow.hint or "")
+    assert named
+    path = tmp_path / ".github/workflows/claude.yml"
+    key = "claude_args" if line.startswith("--") else "allowed_tools"
+    text = re.sub(
+        rf"{key}: .*", lambda _: f"{key}: {line.format(named[1])}", path.read_text(encoding="utf-8")
+    )
+    path.write_text(text, encoding="utf-8")
+    assert not findings.check(foreign.read("github-actions", tmp_path))
