@@ -12,6 +12,7 @@ from llmdo.base.parts import table, text
 from llmdo.base.values import dataclass, field
 from llmdo.foreign.files import json_at
 from llmdo.foreign.scripts import MAX_LENGTH, commands, lines_with_documents
+from llmdo.syntax.discovery import leaves
 from llmdo.syntax.document import Document
 
 if TYPE_CHECKING:
@@ -96,6 +97,14 @@ def document_of(value: str, at: Place) -> Document | None:
         return None
     span = at.location.span
     return Document(at.document.source, table(data), lambda: {("permissions",): (span, span)} if span else {})
+
+
+def json_of(value: str, at: Place, tree: Checkout) -> Document | None:
+    """A JSON text, or that of a file of the repository; None if neither is known."""
+    if value.lstrip().startswith("{"):
+        return document_of(value, at)
+    path = value.strip().removeprefix("./")
+    return None if not path or (leaves(path) and path not in tree.written) else tree.json(path)
 
 
 def _moved(script: str, until: tuple[str, ...]) -> Iterator[tuple[str, bool]]:

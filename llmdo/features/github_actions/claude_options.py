@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from llmdo.features.github_actions.walking import Site
+    from llmdo.foreign.permissions import PermissionRule
     from llmdo.policy.vocabulary import Decision
     from llmdo.syntax.document import Place
 
@@ -134,6 +135,11 @@ def without_tool(site: Site, tool: str) -> str:
         has_key = site.input("disallowed_tools") is not None
         return f"`{tool}` into `disallowed_tools`" if has_key else f"`disallowed_tools: {tool}`"
     return f"`--disallowedTools {quoted(tool)}` in `claude_args`"
+
+
+def is_of_action(site: Site, rule: PermissionRule) -> bool:
+    """Whether the action itself gives a rule, which then is in no file."""
+    return site.run.key == "uses" and rule.at.location == site.place("uses").location
 
 
 def _from_action(options: ClaudeOptions, site: Site) -> None:

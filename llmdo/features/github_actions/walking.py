@@ -51,6 +51,10 @@ MAX_CALLS = 10  # levels: GitHub allows four of workflows and ten of actions
 BOUNDS = YamlBounds(MAX_FILE, 50_000)
 """The limits on a workflow: gh-aw compiles some of more than 100 KiB."""
 
+RUNNER = "ubuntu-latest"
+_HOSTED = re.compile(r"(?:ubuntu|macos|windows)-[\w.-]+")
+"""The machines of GitHub."""
+
 _FOR_STARTERS = ("allow-users", "allowed_bots", "allowed_non_write_users", "trigger_phrase")
 """Inputs of actions by which they choose who starts them."""
 
@@ -94,6 +98,7 @@ class Site:
     inputs: Mapping[str, str]
     conditions: tuple[str, ...] = ()
     """The `if` of each job on the way."""
+    machine: str = RUNNER
 
     @property
     def governing(self) -> Mapping[str, object]:
@@ -106,6 +111,11 @@ class Site:
             **{key: written(options[key]) for key in _FOR_STARTERS if key in options},
             **{f"env {name}": each.value for name, each in self.variables.items() if _SWITCH.match(name)},
         }
+
+    @property
+    def is_fresh(self) -> bool:
+        """Whether its machine is one of GitHub, which is new for each job."""
+        return _HOSTED.fullmatch(self.machine) is not None
 
     @property
     def jobs_before(self) -> Mapping[str, object]:
@@ -160,6 +170,7 @@ class _Scope:
     before: tuple[Mapping[str, object], ...] = ()
     depth: int = 0
     conditions: tuple[str, ...] = ()
+    machine: str = RUNNER
 
 
 @dataclass(slots=True)
@@ -274,6 +285,7 @@ class WorkflowWalk:
                 names=(*scope.names, name),
                 trigger=trigger,
                 conditions=(*scope.conditions, written(job.get("if"))),
+                machine=str(job.get("runs-on", RUNNER)),
                 permissions=own.within(scope.permissions) if own and scope.depth else own or scope.permissions,
                 variables={
                     **scope.variables, **variables, **{each.name: each for each in variables_at(document, at)},
@@ -367,6 +379,7 @@ class WorkflowWalk:
                 before=scope.before,
                 inputs=scope.inputs,
                 conditions=scope.conditions,
+                machine=scope.machine,
             )
 
     def _goes_on(self, document: Document, at: Route) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import posixpath
 import re
 from typing import TYPE_CHECKING
 
@@ -43,6 +44,8 @@ _ALL = "*"
 _INPUT = re.compile(r"\$\{\{\s*(?:inputs|github\.event\.inputs)\.([\w-]+)\s*\}\}")
 
 
+_OWN = re.compile(r"(?:\$\{\{\s*github\.(?:repository|event\.repository\.full_name)\s*\}\})?")
+"""The repository of a checkout that is the own one."""
 _OPENED = ("discussion", "issues", "pull_request_target")
 """Events that an author causes by opening something, which nobody has written anything else into yet."""
 
@@ -221,6 +224,15 @@ def texts_of_step(step: Mapping[str, object]) -> str:
 def filled(words: str, inputs: Mapping[str, str]) -> str:
     """A text with the known inputs put into it."""
     return _INPUT.sub(lambda named: inputs.get(named[1], named[0]), words)
+
+
+def own_checkout(step: Mapping[str, object]) -> str | None:
+    """The folder into which a step checks out the own repository, `.` for the workspace; None if it does not."""
+    options = table(step.get("with"))
+    repository = text(options.get("repository"))
+    if not text(step.get("uses")).startswith("actions/checkout@") or not _OWN.fullmatch(repository.strip()):
+        return None
+    return posixpath.normpath(text(options.get("path")).strip() or ".")
 
 
 def jobs_before(jobs: Mapping[str, object], name: str) -> Iterable[str]:

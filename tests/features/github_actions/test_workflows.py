@@ -558,3 +558,64 @@ def test_the_line_that_a_hint_gives_takes_away_what_the_action_allows(
     )
     path.write_text(text, encoding="utf-8")
     assert not findings.check(foreign.read("github-actions", tmp_path))
+
+
+@pytest.mark.parametrize(
+    ("job", "before", "more", "may_be"),
+    [
+        ("", "", "", False),
+        ("", "      - uses: astral-sh/setup-uv@v7\n", "", False),
+        ("    runs-on: self-hosted\n", "", "", True),
+        ("", "      - uses: ./.github/actions/prepare\n", "", True),
+        ("", "      - run: cp ci/mcp.json .mcp.json\n", "", True),
+        ("", "      - uses: actions/checkout@v4\n        with: {repository: o/other}\n", "", True),
+        ("", "      - uses: actions/checkout@v4\n        with: {repository: '${{ github.repository }}'}\n", "", False),
+        ("", "", "          plugins: notes@ours\n", True),
+        ("", "", "          settings: '{\"enabledPlugins\": {\"notes@ours\": true}}'\n", True),
+        ("", "", "          settings: ${{ vars.SETTINGS }}\n", True),
+        ("", "", "          settings: '{\"permissions\": {\"deny\": []}}'\n", False),
+        ("", "", "          claude_args: --plugin-dir tools --allowedTools mcp__notes__*\n", True),
+        ("", "", "          claude_args: --mcp-config ${{ vars.SERVERS }} --allowedTools mcp__notes__*\n", True),
+        ("", "", "          claude_args: --allowedTools mcp__claude_ai_Notes__*\n", True),
+    ],
+)  # fmt: skip
+def test_a_server_that_nothing_can_declare_is_none(
+    tmp_path: Path, job: str, before: str, more: str, may_be: bool
+) -> None:
+    args = "" if "claude_args" in more else "          claude_args: --allowedTools mcp__notes__*\n"
+    (tmp_path / ".github/workflows").mkdir(parents=True)
+    (tmp_path / ".github/workflows/a.yml").write_text(
+        f"on: push\njobs:\n  a:\n{job}    steps:\n      - uses: actions/checkout@v4\n{before}"
+        f"      - uses: anthropics/claude-code-action@v1\n        with:\n          prompt: Go.\n{args}{more}"
+    )
+    team = foreign.read("github-actions", tmp_path).team
+    assert any(grant.server for grant in team.agents[0].grants) is may_be
+    assert [each.code for each in team.problems] == ["LDO250"] * (not may_be)
+
+
+@pytest.mark.parametrize(
+    ("script", "may_be"),
+    [
+        ("claude -p x --allowedTools mcp__notes", False),
+        ("cd app && claude -p x --allowedTools mcp__notes", True),
+        ("claude mcp add notes x; claude -p x --allowedTools mcp__notes", True),
+    ],
+)
+def test_a_script_may_declare_the_servers_of_its_agent(tmp_path: Path, script: str, may_be: bool) -> None:
+    agent = only_agent(tmp_path, "on: push\n", f"      - run: {script}\n")
+    assert any(grant.server for grant in agent.grants) is may_be
+
+
+def test_an_action_of_the_repository_runs_on_the_machine_of_its_job(tmp_path: Path) -> None:
+    (tmp_path / ".github/workflows").mkdir(parents=True)
+    (tmp_path / "act").mkdir()
+    (tmp_path / "act/action.yml").write_text(
+        "runs:\n  using: composite\n  steps:\n"
+        "    - {shell: bash, run: claude -p x --allowedTools mcp__notes}\n"
+    )
+    for machine, may_be in (("ubuntu-24.04", False), ("ours", True)):
+        (tmp_path / ".github/workflows/a.yml").write_text(
+            f"on: push\njobs:\n  a:\n    runs-on: {machine}\n    steps:\n      - uses: ./act # claude\n"
+        )
+        (agent,) = foreign.read("github-actions", tmp_path).team.agents
+        assert any(grant.server for grant in agent.grants) is may_be
