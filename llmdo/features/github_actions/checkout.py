@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING
 
 from llmdo.base.parts import table, text
 from llmdo.base.values import dataclass, field
+from llmdo.features.github_actions.workflow import texts_of_step
 from llmdo.foreign.files import json_at
 from llmdo.foreign.scripts import MAX_LENGTH, commands, lines_with_documents
 from llmdo.syntax.discovery import leaves
 from llmdo.syntax.document import Document
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from llmdo.base.diagnostic import Diagnostic
     from llmdo.features.github_actions.walking import Site
@@ -27,6 +28,15 @@ _WORKSPACE = re.compile(r"^(?:\$\{?GITHUB_WORKSPACE\}?|\$\{\{\}\})/|^\./")
 _RESTORES = frozenset({"checkout", "reset", "restore", "stash"})
 _TO_FILE = re.compile(r"\b(?:cat|tee)\b[^\n]*?(?:>|\btee)\s*(?P<path>[^\s<>|&;]+)")
 _ECHOED = re.compile(r"\b(?:echo|printf\s+'%s(?:\\n)?')\s+'(?P<text>[^']*)'\s*>\s*(?P<path>[^\s<>|&;]+)")
+
+_MAKES_NO_CHECKOUT = re.compile(
+    r"actions/(?:create-github-app-token|github-script|setup-[\w-]+)|actions-cool/check-user-permission"
+    r"|astral-sh/setup-uv|aws-actions/configure-aws-credentials|azure/login|docker/(?:login|setup-[\w-]+)-action"
+    r"|google-github-actions/(?:auth|setup-gcloud)|oven-sh/setup-bun|pnpm/action-setup|step-security/harden-runner",
+    re.IGNORECASE,
+)
+_MAKES_REPOSITORY = re.compile(r"\bgit\b|\bgh\b[^\n]*\b(?:clone|checkout|fork)\b|\b(?:curl|wget|tar|unzip)\b")
+"""Text of a step that may make a repository."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +97,14 @@ def checkout_at(site: Site, tree: Tree) -> Checkout:
                 removed.clear()
         written.update(_written(script))
     return Checkout(tree, site, tuple(removed), written)
+
+
+def may_be_checked_out(steps: Sequence[Mapping[str, object]]) -> bool:
+    """Whether steps may have made a repository of git in their workspace: a checkout, or what is not known."""
+    actions = (text(step.get("uses")).partition("@")[0] for step in steps)
+    return any(name and not _MAKES_NO_CHECKOUT.fullmatch(name) for name in actions) or any(
+        _MAKES_REPOSITORY.search(texts_of_step(step)) for step in steps
+    )
 
 
 def document_of(value: str, at: Place) -> Document | None:

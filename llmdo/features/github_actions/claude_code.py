@@ -13,7 +13,7 @@ from llmdo.base.values import replace
 from llmdo.features.claude.rules import ASKED_PROGRAMS, RULES
 from llmdo.features.claude.settings import BYPASSES, Mode, settings_of
 from llmdo.features.claude.table import TABLE
-from llmdo.features.github_actions.checkout import json_of
+from llmdo.features.github_actions.checkout import json_of, may_be_checked_out
 from llmdo.features.github_actions.claude_options import (
     ASKS_ABOUT_FIND,
     CHECKS_RUNS_SINCE,
@@ -26,6 +26,7 @@ from llmdo.features.github_actions.claude_options import (
     has_client,
     is_before_v1,
     is_commit,
+    is_in_mode_tag,
     is_of_action,
     is_since,
     is_v1,
@@ -162,6 +163,22 @@ def claude_problems(site: Site, tree: Checkout) -> Iterator[Diagnostic]:
         message = "Claude Code is told to skip permissions here, so no tool is refused"
         hint = "allow by name what it needs: `--allowedTools`"
         yield finding("LDO554", mode[1].location, message, hint=hint)
+
+
+def without_checkout(site: Site) -> Diagnostic | None:
+    """The note that the action fails before it starts Claude, without a checkout; None if there may be one."""
+    is_read = not site.document.problems
+    if site.run.program != "claude-code-action" or not (is_read and site.is_fresh and is_in_mode_tag(site)):
+        return None
+    defers = is_before_v1(site) and site.input("use_commit_signing") is not None
+    if defers or may_be_checked_out(site.before):
+        return None
+    message = (
+        "claude-code-action stops before it starts Claude, as no step before it checks the repository out"
+    )
+    return finding(
+        "LDO152", site.place("uses").location, message, hint="write `- uses: actions/checkout@v6` before it"
+    )
 
 
 def starters_of_action(site: Site) -> Starter:

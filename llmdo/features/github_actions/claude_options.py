@@ -24,6 +24,8 @@ CHECKS_RUNS_SINCE = (1, 0, 185)
 """The release of the action from which on it looks at the rights of who started the run before its own."""
 AUTO_SINCE = (1, 0, 273)
 """The release of the action from which on a second model decides if no rule allows."""
+TRACKS_SINCE = (1, 0, 3)
+"""The release of the action from which on it follows a prompt as it answers a comment if it tracks its progress."""
 KEEPS_WHOLE_SINCE = (1, 0, 149)
 """The release of the action from which on it keeps rules whole that are in no quotes."""
 SCRUBS_SINCE = (1, 0, 77)
@@ -135,6 +137,14 @@ def without_tool(site: Site, tool: str) -> str:
         has_key = site.input("disallowed_tools") is not None
         return f"`{tool}` into `disallowed_tools`" if has_key else f"`disallowed_tools: {tool}`"
     return f"`--disallowedTools {quoted(tool)}` in `claude_args`"
+
+
+def is_in_mode_tag(site: Site) -> bool:
+    """Whether the action surely answers a comment, or does nothing: else it may follow a prompt."""
+    if (site.input("mode") or ("tag", None))[0] != "tag" and not is_v1(site):
+        return False
+    tracks = (site.input("track_progress") or ("", None))[0] == "true" and is_since(site, TRACKS_SINCE)
+    return is_before_v1(site) or site.input("prompt") is None or (is_v1(site) and tracks)
 
 
 def is_of_action(site: Site, rule: PermissionRule) -> bool:

@@ -19,6 +19,7 @@ from llmdo.features.github_actions.claude_code import (
     lacks_token,
     scrubs_by_itself,
     starters_of_action,
+    without_checkout,
 )
 from llmdo.features.github_actions.firewall import FIREWALL, behind, firewall_of, gateway_grants
 from llmdo.features.github_actions.other_agents import (
@@ -111,11 +112,16 @@ def read(tree: Tree) -> Team:
     if compiled:
         problems_so_far.append(_covered(compiled))
     walk = WorkflowWalk(tree, sources, problems_so_far)
-    agents = tuple(_agent(site, tree, problems_so_far) for site in walk.sites())
+    agents: list[Agent] = []
+    for site in walk.sites():
+        if (ends := without_checkout(site)) is not None:
+            problems_so_far.append(ends)
+        else:
+            agents.append(_agent(site, tree, problems_so_far))
     problems_so_far.extend(_unread(walk, sources))
     return Team(
         format="github-actions",
-        agents=agents,
+        agents=tuple(agents),
         files=tuple(sorted(walk.files)),
         problems=tuple(dict.fromkeys(problems_so_far)),
         starts="allowed",

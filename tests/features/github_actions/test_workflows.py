@@ -288,6 +288,7 @@ def test_a_path_that_a_rule_names_is_the_only_one(tmp_path: Path) -> None:
     assert {each for each in raised(agent) if each.startswith("fs.write")} == {"fs.write:docs/**"}
 
 
+CHECKOUT = "      - uses: actions/checkout@v4\n"
 SHA = "0123456789abcdef0123456789abcdef01234567"
 
 
@@ -321,7 +322,7 @@ def test_the_inputs_of_an_action_are_those_of_its_pinned_version(
 ) -> None:
     quote, version = ("'", version[1:]) if version.startswith("'") else ("", version)
     step = (
-        f"      - uses: {quote}anthropics/{action}@{version}\n        with:\n          prompt: Go.\n"
+        f"{CHECKOUT}      - uses: {quote}anthropics/{action}@{version}\n        with:\n          prompt: Go.\n"
         "          allowed_tools: Bash(npm test)\n          claude_args: --allowedTools 'Bash(make all)'\n"
     )
     agent = only_agent(tmp_path, "on: push\n", step)
@@ -406,7 +407,7 @@ def test_whoever_causes_a_run_starts_the_workflow_after_it(
     ],
 )
 def test_older_releases_look_at_nobodys_rights_after_a_run(tmp_path: Path, version: str, by: str) -> None:
-    step = f"uses: anthropics/claude-code-action@{version}"
+    step = f"uses: actions/checkout@v4\n      - uses: anthropics/claude-code-action@{version}"
     assert started(tmp_path, "pull_request", step) == [("workflow_run", by)]
 
 
@@ -500,7 +501,7 @@ def test_find_runs_other_programs_in_releases_that_do_not_ask_about_it(
 ) -> None:
     allowed = '--allowedTools "Bash(find:*)"'
     step = step.replace("{prompt: x, claude_args: ARGS}", f"{{prompt: x, claude_args: '{allowed}'}}")
-    agent = only_agent(tmp_path, "on: push\n", f"      - {step.replace('ARGS', allowed)}\n")
+    agent = only_agent(tmp_path, "on: push\n", f"{CHECKOUT}      - {step.replace('ARGS', allowed)}\n")
     (raised,) = (grant.capabilities for grant in agent.grants if "find" in grant.toolset)
     assert (str(raised[0]) == "proc.exec.unlisted") is runs_others
 
@@ -619,3 +620,44 @@ def test_an_action_of_the_repository_runs_on_the_machine_of_its_job(tmp_path: Pa
         )
         (agent,) = foreign.read("github-actions", tmp_path).team.agents
         assert any(grant.server for grant in agent.grants) is may_be
+
+
+@pytest.mark.parametrize(
+    ("version", "inputs", "before", "is_started"),
+    [
+        ("v1", "{}", "", False),
+        ("beta", "{direct_prompt: Go.}", "", False),
+        (SHA, "{}", "", False),
+        ("v1", "{prompt: Go., track_progress: 'true'}", "", False),
+        ("v1", "{mode: agent}", "", False),
+        ("v1", "{}", "      - uses: actions/setup-node@v4\n      - run: npm install\n", False),
+        ("v1", "{prompt: Go.}", "", True),
+        ("v1.0.2", "{prompt: Go., track_progress: 'true'}", "", True),
+        (SHA, "{prompt: Go.}", "", True),
+        ("beta", "{mode: agent}", "", True),
+        ("beta", "{use_commit_signing: 'true'}", "", True),
+        ("v1", "{}", "      - uses: actions/checkout@v4\n        if: always()\n", True),
+        ("v1", "{}", "      - uses: ./prepare\n", True),
+        ("v1", "{}", "      - uses: ours/prepare@v1\n", True),
+        ("v1", "{}", "      - run: git clone https://github.com/a/b .\n", True),
+        ("v1", "{}", "      - run: gh repo clone a/b .\n", True),
+        (
+            "v1",
+            "{}",
+            "      - uses: actions/github-script@v7\n        with: {script: 'exec(`git init`)'}\n",
+            True,
+        ),
+    ],
+)
+def test_the_action_that_answers_comments_needs_a_checkout(
+    tmp_path: Path, version: str, inputs: str, before: str, is_started: bool
+) -> None:
+    step = f"{before}      - uses: anthropics/claude-code-action@{version}\n        with: {inputs}\n"
+    for machine, may_be in (("ubuntu-latest", is_started), ("self-hosted", True)):
+        (tmp_path / ".github/workflows").mkdir(parents=True, exist_ok=True)
+        (tmp_path / ".github/workflows/a.yml").write_text(
+            f"on: issues\njobs:\n  a:\n    runs-on: {machine}\n    steps:\n{step}"
+        )
+        team = foreign.read("github-actions", tmp_path).team
+        assert bool(team.agents) is may_be
+        assert ("LDO152" in [each.code for each in team.problems]) is not may_be
