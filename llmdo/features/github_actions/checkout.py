@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from llmdo.base.parts import table, text
 from llmdo.base.values import dataclass, field
-from llmdo.features.github_actions.workflow import texts_of_step
+from llmdo.features.github_actions.workflow import in_checkout, texts_of_step
 from llmdo.foreign.files import json_at
 from llmdo.foreign.scripts import MAX_LENGTH, commands, lines_with_documents
 from llmdo.syntax.discovery import leaves
@@ -122,6 +122,8 @@ def json_of(value: str, at: Place, tree: Checkout) -> Document | None:
     if value.lstrip().startswith("{"):
         return document_of(value, at)
     path = value.strip().removeprefix("./")
+    if path and path not in tree.written:
+        path = in_checkout(path, tree.site.before)
     return None if not path or (leaves(path) and path not in tree.written) else tree.json(path)
 
 

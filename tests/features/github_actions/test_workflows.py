@@ -288,6 +288,7 @@ def test_a_path_that_a_rule_names_is_the_only_one(tmp_path: Path) -> None:
     assert {each for each in raised(agent) if each.startswith("fs.write")} == {"fs.write:docs/**"}
 
 
+ANOTHER = "on: push\njobs:\n  another:\n    steps:\n      - run: claude -p x\n"
 CHECKOUT = "      - uses: actions/checkout@v4\n"
 SHA = "0123456789abcdef0123456789abcdef01234567"
 
@@ -661,3 +662,67 @@ def test_the_action_that_answers_comments_needs_a_checkout(
         team = foreign.read("github-actions", tmp_path).team
         assert bool(team.agents) is may_be
         assert ("LDO152" in [each.code for each in team.problems]) is not may_be
+
+
+@pytest.mark.parametrize(
+    ("checkout", "uses", "is_own"),
+    [
+        ("path: t", "./t/act", True),
+        ("path: ./t/", "./t/act", True),
+        ("path: t/u", "./t/u/act", True),
+        ("path: t, repository: '${{ github.repository }}'", "./t/act", True),
+        ("path: t, repository: o/other", "./t/act", False),
+        ("path: t", "./u/act", False),
+    ],
+)
+def test_an_action_below_the_path_of_a_checkout_is_that_of_the_repository(
+    tmp_path: Path, checkout: str, uses: str, is_own: bool
+) -> None:
+    (tmp_path / "act").mkdir()
+    (tmp_path / "act/action.yml").write_text(
+        "runs:\n  using: composite\n  steps:\n    - {shell: bash, run: claude -p x}\n"
+    )
+    (tmp_path / ".github/workflows").mkdir(parents=True)
+    (tmp_path / ".github/workflows/a.yml").write_text(
+        f"{ANOTHER}  a:\n    steps:\n      - uses: actions/checkout@v4\n        with: {{{checkout}}}\n      - uses: {uses}\n"
+    )
+    agents = foreign.read("github-actions", tmp_path).team.agents
+    assert [agent.path for agent in agents[1:]] == ["act/action.yml"] * is_own
+
+
+@pytest.mark.parametrize(
+    ("env", "script", "is_named"),
+    [
+        ("OPENAI_API_KEY", "bash $GITHUB_ACTION_PATH/answer.sh", True),
+        ("SYNTHETIC_API_KEY", "bash $GITHUB_ACTION_PATH/run-opencode.sh", True),
+        ("SYNTHETIC_API_KEY", "bash $GITHUB_ACTION_PATH/answer.sh", False),
+        ("NAME", "bash $GITHUB_ACTION_PATH/run-opencode.sh", False),
+    ],
+)
+def test_a_key_that_a_step_passes_to_an_action_reaches_its_programs(
+    tmp_path: Path, env: str, script: str, is_named: bool
+) -> None:
+    (tmp_path / "act").mkdir()
+    (tmp_path / "act/action.yml").write_text(
+        f"runs:\n  using: composite\n  steps:\n    - {{shell: bash, run: {script}}}\n"
+    )
+    (tmp_path / ".github/workflows").mkdir(parents=True)
+    (tmp_path / ".github/workflows/a.yml").write_text(
+        f"{ANOTHER}  a:\n    steps:\n      - uses: ./act\n        env: {{{env}: '${{{{ secrets.K }}}}'}}\n"
+    )
+    problems = foreign.read("github-actions", tmp_path).team.problems
+    assert [each.code for each in problems] == ["LDO154"] * is_named
+
+
+@pytest.mark.parametrize(("path", "is_known"), [("t/ci/servers.json", True), ("u/ci/servers.json", False)])
+def test_a_file_below_the_path_of_a_checkout_is_that_of_the_repository(
+    tmp_path: Path, path: str, is_known: bool
+) -> None:
+    (tmp_path / "ci").mkdir()
+    (tmp_path / "ci/servers.json").write_text('{"mcpServers": {"notes": {"command": "notes-server"}}}')
+    step = (
+        "      - uses: actions/checkout@v4\n        with: {path: t}\n"
+        f"      - run: claude -p x --mcp-config {path} --allowedTools mcp__notes\n"
+    )
+    (server,) = [each.server for each in only_agent(tmp_path, "on: push\n", step).grants if each.server]
+    assert (server.command == "notes-server") is is_known
