@@ -56,11 +56,12 @@ COMPILED = ".lock.yml"
 """The ending of workflows that gh-aw compiles."""
 
 _CORE = '{"tools": {"core": ["read_file", "grep_search", "glob"]}}'
+_LOSES = "and what else it needs; it loses the rest"
+_OF_ALL = "as do other jobs and people's own sessions"
 _NARROWER = {
-    "gemini": f"write `{_CORE}` into `.gemini/settings.json`, and what else it needs; it loses the rest",
-    "opencode": 'write `{"permission": {"*": "deny", "read": "allow"}}` into `opencode.json`, and what else it needs; '
-    "it loses the rest",
-    "run-gemini-cli": f"write `{_CORE}` as its `settings`, and what else it needs; it loses the rest",
+    "gemini": f"write `{_CORE}` into `.gemini/settings.json`, {_LOSES}, {_OF_ALL}",
+    "opencode": f'write `{{"permission": {{"*": "deny", "read": "allow"}}}}` into `opencode.json`, {_LOSES}, {_OF_ALL}',
+    "run-gemini-cli": f"write `{_CORE}` as its `settings`, {_LOSES}",
 }
 _NO_EFFECT = "whatever others write then has no effect"
 _SCRUB = "CLAUDE_CODE_SUBPROCESS_ENV_SCRUB"
