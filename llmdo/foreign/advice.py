@@ -25,6 +25,7 @@ from llmdo.foreign.edits import (
     unsure_after,
     way_text,
     with_one_line,
+    with_place,
     without_calls,
     without_files,
 )
@@ -165,7 +166,7 @@ def _change_of(project: Foreign, spot: Spot, best: FlowEdit) -> str | None:
         _place_of(project, spot),
     )
     if given is not None and given.narrower:
-        return given.narrower
+        return with_place(given.narrower, at and place_of_change(agent, given, given.narrower, at))
     if given is None or at is None or agent is None:
         return None
     is_opencode = (agent.format or project.team.format) == "opencode"

@@ -151,17 +151,21 @@ def test_changes_that_refuse_tools_by_one_option_are_one() -> None:
         (
             "write `--disallowedTools Edit` in `claude_args` (w.yml:9:9); it then changes no files",
             "take `Read` out",
-            'write `--disallowedTools "Bash(git push:*)"` in `claude_args`',
+            'write `--disallowedTools "Bash(git push:*)"` in `claude_args` (w.yml:9:9)',
+            "write `--disallowedTools Edit` in `claude_args` (w.yml:20:9)",
             "write `--disallowedTools Edit` behind `claude`",
             "write `disallowed_tools: Edit` (w.yml:9:9); it then changes no files",
-            "write `disallowed_tools: Bash(git push:*)`",
-            "write `Edit` into `disallowed_tools`",
-            "write `Write` into `disallowed_tools`",
+            "write `disallowed_tools: Bash(git push:*)` (w.yml:9:9)",
+            "write `Edit` into `disallowed_tools` (w.yml:9:9)",
+            "write `Write` into `disallowed_tools` (w.yml:9:9)",
+            "write `model: x` (w.yml:9:9)",
         )
     ) == [
         'write `--disallowedTools "Edit,Bash(git push:*)"` in `claude_args` (w.yml:9:9); it then changes no files',
         "take `Read` out",
+        "write `--disallowedTools Edit` in `claude_args` (w.yml:20:9)",
         "write `--disallowedTools Edit` behind `claude`",
         "write `disallowed_tools: Edit,Bash(git push:*)` (w.yml:9:9); it then changes no files",
-        "write `Edit,Write` into `disallowed_tools`",
+        "write `Edit,Write` into `disallowed_tools` (w.yml:9:9)",
+        "write `model: x` (w.yml:9:9)",
     ]
