@@ -683,11 +683,13 @@ def test_an_action_below_the_path_of_a_checkout_is_that_of_the_repository(
         "runs:\n  using: composite\n  steps:\n    - {shell: bash, run: claude -p x}\n"
     )
     (tmp_path / ".github/workflows").mkdir(parents=True)
-    (tmp_path / ".github/workflows/a.yml").write_text(
-        f"{ANOTHER}  a:\n    steps:\n      - uses: actions/checkout@v4\n        with: {{{checkout}}}\n      - uses: {uses}\n"
+    (tmp_path / ".github/workflows/another.yml").write_text(ANOTHER)
+    (tmp_path / ".github/workflows/a.yml").write_text(  # without the name of an agent
+        "on: push\njobs:\n  a:\n    steps:\n      - uses: actions/checkout@v4\n"
+        f"        with: {{{checkout}}}\n      - uses: {uses}\n"
     )
     agents = foreign.read("github-actions", tmp_path).team.agents
-    assert [agent.path for agent in agents[1:]] == ["act/action.yml"] * is_own
+    assert [agent.path for agent in agents[:-1]] == ["act/action.yml"] * is_own
 
 
 @pytest.mark.parametrize(
