@@ -19,11 +19,13 @@ from llmdo.foreign.edits import (
     lost_as_well,
     milder_after,
     place_of_change,
+    refused_at_once,
     spots_of,
     tools_text,
     unsure_after,
     way_text,
     with_one_line,
+    with_place,
     without_calls,
     without_files,
 )
@@ -146,10 +148,10 @@ def edit(project: Foreign, flow: Flow) -> FlowEdit | None:
     shown = [*dict.fromkeys(_tool_at(project, each) for each, change in changes if change is None)]
     more = f" and {len(shown) - ALL} more" if len(shown) > ALL else ""
     others = f"; the same with {', '.join(shown[:ALL])}{more}" if shown else ""
-    own = [*dict.fromkeys(change for _, change in changes if change)]
+    text, *own = refused_at_once((best.text, *dict.fromkeys(change for _, change in changes if change)))
     besides = "".join(f"; and {change}" for change in own[:ALL])
     besides += f"; {len(own) - ALL} more allow as much" if len(own) > ALL else ""
-    return best._replace(text=f"{best.text}{others}{besides}", takes=best.takes | {*left})
+    return best._replace(text=f"{text}{others}{besides}", takes=best.takes | {*left})
 
 
 def _is_fixed(project: Foreign, spot: Spot) -> bool:
@@ -172,7 +174,7 @@ def _change_of(project: Foreign, spot: Spot, best: FlowEdit) -> str | None:
         _place_of(project, spot),
     )
     if given is not None and given.narrower:
-        return given.narrower
+        return with_place(given.narrower, at and place_of_change(agent, given, given.narrower, at))
     if given is None or at is None or agent is None:
         return None
     is_opencode = (agent.format or project.team.format) == "opencode"

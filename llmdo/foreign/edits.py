@@ -45,6 +45,13 @@ _OF_COMMANDS = "env"
 _NO_CALLS = "it then calls no other agent"
 _STILL = {"search": "still brings words if its model has it", "words": "may still bring words"}
 """The rest of a sentence about tools that may bring words, by the part of a flow that is not known."""
+_REFUSES = re.compile(
+    r'write `(?P<option>--disallowedTools |disallowed_tools: |)"?(?P<tools>[^`"]+)"?`'
+    r"(?P<where>(?: in| into) `(?:claude_args|disallowed_tools)`|)"
+    r"(?P<at> \([^()]*\))?(?P<more>(?:; .*)?)",
+    re.DOTALL,
+)
+"""A change by which Claude Code is refused tools in a workflow."""
 Spot = tuple[str, str, str]
 """A worker, its toolset and its tool."""
 
@@ -256,6 +263,39 @@ def without_files(agent: Agent) -> str | None:
     is_refused = all(each.refusal for each in writing.values())
     change = f"write {first.refusal.replace(first.tool, tools, 1)}" if is_refused else f"deny `{tools}`"
     return f"{change} ({place((first.rule_at or first.at).location)}); it then changes no files"
+
+
+def quoted(tools: str) -> str:
+    """Names of tools as one word of a command line."""
+    return f'"{tools}"' if "(" in tools else tools
+
+
+def refused_at_once(changes: Iterable[str]) -> list[str]:
+    """Changes in words, of which those that refuse tools by one option of Claude Code are one."""
+    texts: list[str] = []
+    refusing: dict[tuple[str, ...], int] = {}
+    for text in changes:
+        own = _refusal(text)
+        number = refusing.setdefault(own.group("option", "where", "at"), len(texts)) if own else len(texts)
+        first = _refusal(texts[number]) if number < len(texts) else None
+        if own is None or first is None:
+            texts.append(text)
+            continue
+        tools = ",".join(dict.fromkeys((*first["tools"].split(","), own["tools"])))
+        words = quoted(tools) if first["option"].startswith("--") else tools
+        texts[number] = f"write `{first['option']}{words}`{first['where']}{first['at'] or ''}{first['more']}"
+    return texts
+
+
+def _refusal(text: str) -> re.Match[str] | None:
+    """The parts of a change that refuses tools by an option."""
+    parts = _REFUSES.fullmatch(text)
+    return parts if parts and (parts["option"].startswith("disallowed") or parts["where"]) else None
+
+
+def with_place(change: str, at: Place | None) -> str:
+    """A change in words, with its place if it refuses tools by an option."""
+    return f"{change} ({place(at.location)})" if at and _refusal(change) else change
 
 
 def calling(agent: Agent) -> Place | None:

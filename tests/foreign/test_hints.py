@@ -11,7 +11,7 @@ from llmdo import foreign
 from llmdo.base.values import replace
 from llmdo.foreign import advice, findings
 from llmdo.foreign.building import named
-from llmdo.foreign.edits import left_after
+from llmdo.foreign.edits import left_after, refused_at_once
 from llmdo.foreign.flows import WayOut, worst_flows
 from tests.checks.test_cases import copied
 from tests.foreign.test_cases import ALL, format_of
@@ -144,3 +144,28 @@ def test_an_edit_of_a_list_of_tools_ends_the_flow_in_the_files(case: Path, tmp_p
             after = worst_flows(foreign.read(form, edited)).get(name)
             is_milder = after is None or after.guess != flow.guess or after.way > flow.way
             assert is_milder, each.hint
+
+
+def test_changes_that_refuse_tools_by_one_option_are_one() -> None:
+    assert refused_at_once(
+        (
+            "write `--disallowedTools Edit` in `claude_args` (w.yml:9:9); it then changes no files",
+            "take `Read` out",
+            'write `--disallowedTools "Bash(git push:*)"` in `claude_args` (w.yml:9:9)',
+            "write `--disallowedTools Edit` in `claude_args` (w.yml:20:9)",
+            "write `--disallowedTools Edit` behind `claude`",
+            "write `disallowed_tools: Edit` (w.yml:9:9); it then changes no files",
+            "write `disallowed_tools: Bash(git push:*)` (w.yml:9:9)",
+            "write `Edit` into `disallowed_tools` (w.yml:9:9)",
+            "write `Write` into `disallowed_tools` (w.yml:9:9)",
+            "write `model: x` (w.yml:9:9)",
+        )
+    ) == [
+        'write `--disallowedTools "Edit,Bash(git push:*)"` in `claude_args` (w.yml:9:9); it then changes no files',
+        "take `Read` out",
+        "write `--disallowedTools Edit` in `claude_args` (w.yml:20:9)",
+        "write `--disallowedTools Edit` behind `claude`",
+        "write `disallowed_tools: Edit,Bash(git push:*)` (w.yml:9:9); it then changes no files",
+        "write `Edit,Write` into `disallowed_tools` (w.yml:9:9)",
+        "write `model: x` (w.yml:9:9)",
+    ]

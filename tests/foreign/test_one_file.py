@@ -25,7 +25,7 @@ FILES = {
     "gh-aw": (".github/workflows/helper.md", "---\non: issues\n---\nHelp.\n"),
     "github-actions": (
         ".github/workflows/helper.yml",
-        "on: issues\njobs:\n  helper:\n    steps:\n      - uses: anthropics/claude-code-action@v1\n",
+        "on: issues\njobs:\n  helper:\n    steps:\n      - uses: openai/codex-action@v1\n",
     ),
     "kiro": (".kiro/agents/helper.json", '{"name": "helper", "tools": ["read"]}'),
     "llm-do": ("helper.worker", "---\nname: helper\n---\nHelp.\n"),

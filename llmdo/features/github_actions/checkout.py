@@ -10,12 +10,14 @@ from typing import TYPE_CHECKING
 
 from llmdo.base.parts import table, text
 from llmdo.base.values import dataclass, field
+from llmdo.features.github_actions.workflow import in_checkout, texts_of_step
 from llmdo.foreign.files import json_at
 from llmdo.foreign.scripts import MAX_LENGTH, commands, lines_with_documents
+from llmdo.syntax.discovery import leaves
 from llmdo.syntax.document import Document
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from llmdo.base.diagnostic import Diagnostic
     from llmdo.features.github_actions.walking import Site
@@ -26,6 +28,15 @@ _WORKSPACE = re.compile(r"^(?:\$\{?GITHUB_WORKSPACE\}?|\$\{\{\}\})/|^\./")
 _RESTORES = frozenset({"checkout", "reset", "restore", "stash"})
 _TO_FILE = re.compile(r"\b(?:cat|tee)\b[^\n]*?(?:>|\btee)\s*(?P<path>[^\s<>|&;]+)")
 _ECHOED = re.compile(r"\b(?:echo|printf\s+'%s(?:\\n)?')\s+'(?P<text>[^']*)'\s*>\s*(?P<path>[^\s<>|&;]+)")
+
+_MAKES_NO_CHECKOUT = re.compile(
+    r"actions/(?:create-github-app-token|github-script|setup-[\w-]+)|actions-cool/check-user-permission"
+    r"|astral-sh/setup-uv|aws-actions/configure-aws-credentials|azure/login|docker/(?:login|setup-[\w-]+)-action"
+    r"|google-github-actions/(?:auth|setup-gcloud)|oven-sh/setup-bun|pnpm/action-setup|step-security/harden-runner",
+    re.IGNORECASE,
+)
+_MAKES_REPOSITORY = re.compile(r"\bgit\b|\bgh\b[^\n]*\b(?:clone|checkout|fork)\b|\b(?:curl|wget|tar|unzip)\b")
+"""Text of a step that may make a repository."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +99,14 @@ def checkout_at(site: Site, tree: Tree) -> Checkout:
     return Checkout(tree, site, tuple(removed), written)
 
 
+def may_be_checked_out(steps: Sequence[Mapping[str, object]]) -> bool:
+    """Whether steps may have made a repository of git in their workspace: a checkout, or what is not known."""
+    actions = (text(step.get("uses")).partition("@")[0] for step in steps)
+    return any(name and not _MAKES_NO_CHECKOUT.fullmatch(name) for name in actions) or any(
+        _MAKES_REPOSITORY.search(texts_of_step(step)) for step in steps
+    )
+
+
 def document_of(value: str, at: Place) -> Document | None:
     """The document of a JSON text at a place of another file; None if it is none, as with expressions in it."""
     try:
@@ -96,6 +115,16 @@ def document_of(value: str, at: Place) -> Document | None:
         return None
     span = at.location.span
     return Document(at.document.source, table(data), lambda: {("permissions",): (span, span)} if span else {})
+
+
+def json_of(value: str, at: Place, tree: Checkout) -> Document | None:
+    """A JSON text, or that of a file of the repository; None if neither is known."""
+    if value.lstrip().startswith("{"):
+        return document_of(value, at)
+    path = value.strip().removeprefix("./")
+    if path and path not in tree.written:
+        path = in_checkout(path, tree.site.before)
+    return None if not path or (leaves(path) and path not in tree.written) else tree.json(path)
 
 
 def _moved(script: str, until: tuple[str, ...]) -> Iterator[tuple[str, bool]]:

@@ -13,7 +13,7 @@ from llmdo.base.values import replace
 from llmdo.features.claude.rules import ASKED_PROGRAMS, RULES
 from llmdo.features.claude.settings import BYPASSES, Mode, settings_of
 from llmdo.features.claude.table import TABLE
-from llmdo.features.github_actions.checkout import document_of
+from llmdo.features.github_actions.checkout import json_of, may_be_checked_out
 from llmdo.features.github_actions.claude_options import (
     ASKS_ABOUT_FIND,
     CHECKS_RUNS_SINCE,
@@ -26,38 +26,39 @@ from llmdo.features.github_actions.claude_options import (
     has_client,
     is_before_v1,
     is_commit,
+    is_in_mode_tag,
+    is_of_action,
     is_since,
     is_v1,
     tears,
     unknown_inputs,
     without_tool,
 )
+from llmdo.features.github_actions.claude_servers import (
+    SETTINGS,
+    grants_of_rule,
+    grants_of_servers,
+    missing_servers,
+)
 from llmdo.features.github_actions.table import CLAUDE_TOOLS
 from llmdo.features.github_actions.tokens import (
     OF_AN_APP,
-    SENDS,
     by_command,
-    by_github_tool,
     by_shell,
     granted,
     token_of,
-    writes,
 )
 from llmdo.features.github_actions.workflow import TokenPermissions, Variable
-from llmdo.foreign import reading, servers
+from llmdo.foreign import reading
 from llmdo.foreign.commands import commands
 from llmdo.foreign.files import COUNTS, renaming
 from llmdo.foreign.instead import LONGEST
-from llmdo.foreign.permissions import part
+from llmdo.foreign.permissions import PermissionRule, part
 from llmdo.foreign.team import capability_of
-from llmdo.graph.described import Server
 from llmdo.policy.shell.rules import UNLISTED
 from llmdo.syntax.discovery import leaves
 from llmdo.syntax.document import Document, Place
 
-_RUNNER = "ubuntu-latest"
-_HOSTED = re.compile(r"(?:ubuntu|macos|windows)-[\w.-]+")
-"""The machines of GitHub, which are new for each job."""
 _TRUST = "hasTrustDialogAccepted"
 """The key by which Claude Code knows that a person has trusted a folder."""
 
@@ -69,17 +70,13 @@ if TYPE_CHECKING:
     from llmdo.features.github_actions.checkout import Checkout
     from llmdo.features.github_actions.claude_options import ClaudeOptions
     from llmdo.features.github_actions.walking import Site
-    from llmdo.foreign.permissions import PermissionRule
     from llmdo.foreign.team import Grant
-    from llmdo.foreign.tree import Tree
     from llmdo.graph.start import Starter
     from llmdo.policy.vocabulary import Decision
 
 SECOND_MODEL = "a look by a second model"
 """The check in mode auto before a call that no rule allows."""
 
-_SETTINGS = (".claude/settings.json", ".claude/settings.local.json")
-_SERVERS = ".mcp.json"
 _LINES = {line.tool: line for line in TABLE}
 _REST = re.compile(r"(?::\*|\s*\*)$")
 """The end of a pattern of commands that lets anything follow."""
@@ -114,10 +111,10 @@ def claude_grants(site: Site, tree: Checkout) -> Iterator[Grant]:
             narrower = f"write {refusal}" if is_twice else None  # no line alone takes it away
             for grant in settings.grants(_LINES[tool], at, mode):
                 yield from _unattended(replace(grant, refusal=refusal, narrower=narrower), options)
-    for grant in _of_servers(tree, token, settings, mode, options):
+    for grant in grants_of_servers(site, tree, token, settings, mode, options):
         is_of_action = grant.server is None
         yield replace(grant, refusal=without_tool(site, grant.tool)) if is_of_action else grant
-    yield from _of_skill(site, tree, token)
+    yield from _of_skill(site, tree, token, options)
 
 
 def claude_problems(site: Site, tree: Checkout) -> Iterator[Diagnostic]:
@@ -152,9 +149,11 @@ def claude_problems(site: Site, tree: Checkout) -> Iterator[Diagnostic]:
         )
         yield finding("LDO154", site.place("with", key, of_key=True).location, message, hint=hint)
     options = claude_options(site)
+    settings = _settings(site, tree, options)
+    yield from missing_servers(site, tree, settings, options)
     mode = options.mode
     if mode is None and options.rest == "blocked" and not has_client(site, IGNORES_BYPASS):
-        obeyed = _settings(site, tree, options).mode
+        obeyed = settings.mode
         if obeyed.name == BYPASSES and obeyed.at:
             message = f"the release of Claude Code in `{site.document.source.path}` obeys mode `{BYPASSES}`"
             where = "use `v1` of the action" if site.run.key == "uses" else "install 2.1.257 or later"
@@ -164,6 +163,22 @@ def claude_problems(site: Site, tree: Checkout) -> Iterator[Diagnostic]:
         message = "Claude Code is told to skip permissions here, so no tool is refused"
         hint = "allow by name what it needs: `--allowedTools`"
         yield finding("LDO554", mode[1].location, message, hint=hint)
+
+
+def without_checkout(site: Site) -> Diagnostic | None:
+    """The note that the action fails before it starts Claude, without a checkout; None if there may be one."""
+    is_read = not site.document.problems
+    if site.run.program != "claude-code-action" or not (is_read and site.is_fresh and is_in_mode_tag(site)):
+        return None
+    defers = is_before_v1(site) and site.input("use_commit_signing") is not None
+    if defers or may_be_checked_out(site.before):
+        return None
+    message = (
+        "claude-code-action stops before it starts Claude, as no step before it checks the repository out"
+    )
+    return finding(
+        "LDO152", site.place("uses").location, message, hint="write `- uses: actions/checkout@v6` before it"
+    )
 
 
 def starters_of_action(site: Site) -> Starter:
@@ -189,13 +204,13 @@ def is_unchecked_after_a_run(site: Site) -> bool:
 
 def _settings(site: Site, tree: Checkout, options: ClaudeOptions) -> ClaudeSettings:
     """The permissions of the project, and those that the step adds."""
-    paths = _SETTINGS if options.reads_project else ()
+    paths = SETTINGS if options.reads_project else ()
     own = [document for path in paths if (document := tree.json(path))]
     others: list[Document] = []
     if any(path in tree.written and tree.json(path) is None for path in paths):
         options.unknown = site.at
     for value, at in options.settings:
-        document = _json(value, at, tree)
+        document = json_of(value, at, tree)
         if document is None:
             options.unknown = at
         else:
@@ -218,9 +233,7 @@ def _may_be_trusted(site: Site) -> bool:
     Its release does, or somebody may have trusted the folder: a step before, or whoever owns the machine.
     """
     scripts = "\n".join(text(step.get("run")) for step in (*site.before, site.step))
-    machine = str(table(site.document.data, *map(str, site.route[:2])).get("runs-on", _RUNNER))
-    is_fresh = _HOSTED.fullmatch(machine) is not None
-    return not is_fresh or _TRUST in scripts or not has_client(site, IGNORES_RULES)
+    return not site.is_fresh or _TRUST in scripts or not has_client(site, IGNORES_RULES)
 
 
 def _variables(site: Site, options: ClaudeOptions) -> Mapping[str, Variable]:
@@ -234,14 +247,6 @@ def _variables(site: Site, options: ClaudeOptions) -> Mapping[str, Variable]:
         for name, set_to in table(table(data).get("env")).items():
             variables[name] = Variable(name, text(set_to), site.spot(at, name))
     return variables
-
-
-def _json(value: str, at: Place, tree: Checkout) -> Document | None:
-    """A JSON text, or that of a file of the repository; None if neither is known."""
-    if value.lstrip().startswith("{"):
-        return document_of(value, at)
-    path = value.strip().removeprefix("./")
-    return None if not path or (leaves(path) and path not in tree.written) else tree.json(path)
 
 
 def lacks_token(site: Site) -> bool:
@@ -287,9 +292,9 @@ def _bash(
                 alike = [each for each in rules if _is_alike(each, rule)]
                 if alike[0] is not rule:
                     continue
+                narrower = _without(site, alike)
                 for grant in by_command(site, token, rule.pattern or "", "Bash", rule.at, asked=_asked(site)):
-                    is_twice = len(alike) > 1 and grant.at == rule.at
-                    yield replace(grant, narrower=_without(alike)) if is_twice else grant
+                    yield replace(grant, narrower=narrower) if narrower and grant.at == rule.at else grant
     if options.rest == "needs_approval" and first.decision == "needs_approval":
         yield from by_shell(site, token, "Bash", at, "needs_approval")
 
@@ -300,8 +305,15 @@ def _is_any_command(site: Site, rule: PermissionRule) -> bool:
     return RULES.whole(rule, "Bash") or is_open
 
 
-def _without(rules: Sequence[PermissionRule]) -> str:
-    """The edit that takes out several rules, each as its file has it."""
+def _without(site: Site, rules: Sequence[PermissionRule]) -> str | None:
+    """The edit that takes out several rules, each as its file has it, or refuses what the action itself allows.
+
+    None for a single rule of a file.
+    """
+    if own := next((each for each in rules if is_of_action(site, each)), None):
+        return f"write {without_tool(site, own.text)}"
+    if len(rules) == 1:
+        return None
     places = [place(each.at.location) for each in rules]
     names = [f"`{excerpt(each.text, LONGEST)}`" for each in rules]
     if len({*names}) == 1:
@@ -320,60 +332,9 @@ def _asked(site: Site) -> Collection[str]:
     return ASKED_PROGRAMS if has_client(site, ASKS_ABOUT_FIND) else ()
 
 
-def _of_servers(
-    tree: Checkout,
-    token: TokenPermissions | None,
-    settings: ClaudeSettings,
-    mode: Mode,
-    options: ClaudeOptions,
+def _of_skill(
+    site: Site, tree: Checkout, token: TokenPermissions | None, options: ClaudeOptions
 ) -> Iterator[Grant]:
-    known: dict[str, tuple[Server, Place]] = {}
-    if options.reads_project and (document := tree.json(_SERVERS)):
-        known.update(servers.servers_in(document, "mcpServers"))
-    is_known = True
-    for value, at in options.servers:
-        document = _json(value, at, tree)
-        is_known = is_known and document is not None
-        if document:
-            known.update(
-                {name: (each, at) for name, (each, _) in servers.servers_in(document, "mcpServers").items()}
-            )
-    allowed = [
-        rule for rule in settings.rules if rule.decision == "allowed" and rule.tool.startswith("mcp__")
-    ]
-    denied = [rule for rule in settings.rules if rule.decision == "blocked" and rule.pattern is None]
-    for rule in allowed:
-        if RULES.about(denied, rule.tool):
-            continue
-        name, _, tool = rule.tool.removeprefix("mcp__").rstrip("*").rstrip("_").partition("__")
-        if name.startswith("github") and name not in known:
-            capabilities = _of_github(name, tool, token)
-            yield granted(rule.tool, rule.tool, capabilities, rule.at)
-        elif name in known or not is_known or rule.at.document.source.path not in _SETTINGS:
-            # Else it is a rule of the project about a server of somebody's own, who is not there.
-            yield servers.grant(
-                name, known[name][0] if name in known else Server(), rule.at, "allowed", rule.origin
-            )
-    if mode.name == BYPASSES or options.rest == "needs_approval":
-        decision: Decision = "allowed" if mode.name == BYPASSES else "needs_approval"
-        for name, (server, place) in known.items():
-            yield servers.grant(name, server, place, decision, f"mode {mode.name}")
-
-
-def _of_github(server: str, tool: str, token: TokenPermissions | None) -> tuple[str, ...]:
-    """The capabilities of a tool of the servers in the action."""
-    if server == "github_ci":
-        return ("data.untrusted", "x.github.read")
-    if server == "github_comment":
-        return writes(token, "issues", "pull-requests") or (SENDS,)
-    if server == "github_inline_comment":
-        return writes(token, "pull-requests") or (SENDS,)
-    if server == "github_file_ops":
-        return writes(token, "contents") or ("fs.write",)
-    return by_github_tool(tool, token)
-
-
-def _of_skill(site: Site, tree: Tree, token: TokenPermissions | None) -> Iterator[Grant]:
     """The grants of a command or a skill that the prompt calls: its own file says which tools."""
     prompt = site.input("prompt", "direct_prompt")
     called = re.match(r"\s*/([A-Za-z][\w:.-]*)", prompt[0]) if prompt else None
@@ -390,21 +351,20 @@ def _of_skill(site: Site, tree: Tree, token: TokenPermissions | None) -> Iterato
             place = Place(parsed.document, ("allowed-tools",))
             words = ", ".join(map(str, listed)) if isinstance(listed, list) else str(listed)
             for tool in TOOL.findall(words):
-                yield from _of_allowed(site, token, tool, place)
+                yield from _of_allowed(site, tree, token, options, tool, place)
         return
     yield granted(name, name, [capability_of(name)], prompt[1], is_open=True)
 
 
-def _of_allowed(site: Site, token: TokenPermissions | None, rule: str, at: Place) -> Iterator[Grant]:
+def _of_allowed(
+    site: Site, tree: Checkout, token: TokenPermissions | None, options: ClaudeOptions, rule: str, at: Place
+) -> Iterator[Grant]:
     tool, _, pattern = rule.partition("(")
     if tool == "Bash":
         yield from by_command(site, token, pattern.rstrip(")") or "*", "Bash", at, asked=_asked(site))
     elif tool.startswith("mcp__"):
-        name, _, of_server = tool.removeprefix("mcp__").partition("__")
-        if name.startswith("github"):
-            yield granted(tool, tool, _of_github(name, of_server, token), at)
-        else:
-            yield servers.grant(name, Server(), at, "allowed", at.document.source.path)
+        allowed = PermissionRule(tool, None, "allowed", at)
+        yield from grants_of_rule(site, tree, token, options, allowed)
     elif tool in CLAUDE_TOOLS:
         line, what = _LINES[tool], pattern.rstrip(")")
         capabilities = [str(part(each, what) if what else each) for each in line.raised]

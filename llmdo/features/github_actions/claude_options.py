@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING
 from llmdo.base.parts import table, text
 from llmdo.base.values import dataclass, field
 from llmdo.features.claude.settings import BYPASSES
+from llmdo.foreign.edits import quoted
 from llmdo.foreign.scripts import EXPRESSION
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from llmdo.features.github_actions.walking import Site
+    from llmdo.foreign.permissions import PermissionRule
     from llmdo.policy.vocabulary import Decision
     from llmdo.syntax.document import Place
 
@@ -22,6 +24,8 @@ CHECKS_RUNS_SINCE = (1, 0, 185)
 """The release of the action from which on it looks at the rights of who started the run before its own."""
 AUTO_SINCE = (1, 0, 273)
 """The release of the action from which on a second model decides if no rule allows."""
+TRACKS_SINCE = (1, 0, 3)
+"""The release of the action from which on it follows a prompt as it answers a comment if it tracks its progress."""
 KEEPS_WHOLE_SINCE = (1, 0, 149)
 """The release of the action from which on it keeps rules whole that are in no quotes."""
 SCRUBS_SINCE = (1, 0, 77)
@@ -57,6 +61,11 @@ _QUOTES = str.maketrans("", "", "\"'")
 _GLOB = re.compile(r"[*?\[]")
 _RELEASE = re.compile(r"v?(\d+)\.(\d+)\.(\d+)")
 _HASH = re.compile(r"[0-9a-f]{40}")
+_NAMED = re.compile(
+    r"\b(?P<beta>beta)\b|\bv(?P<tag>\d+(?:\.\d+)*)"
+    r"|(?<![\w.-])(?P<bare>\d{1,3}(?:\.\d+)+)(?![\w-]|\.\d)|^(?P<whole>\d)\s*$"
+)
+"""A release in a comment behind a commit, as `v1.0.30`, `1.0.30`, `tag=v1`, or a comment that is nothing but `1`."""
 _INSTALLS = re.compile(
     r"(?:@anthropic-ai/claude-code@|claude\.ai/install\.sh[^\n]*?\bbash -s (?:-- )?)v?(\d+)\.(\d+)\.(\d+)"
 )
@@ -73,6 +82,8 @@ _V1_TAG = (
     "Bash(git rm:*)",
     "mcp__github_comment__update_claude_comment",
 )
+_PUSHES = "Bash(git-push.sh:*)"
+"""The rule about the action's own script."""
 _BY_API = ("mcp__github_file_ops__commit_files", "mcp__github_file_ops__delete_files")
 
 
@@ -117,13 +128,28 @@ def claude_options(site: Site) -> ClaudeOptions:
 
 
 def without_tool(site: Site, tool: str) -> str:
-    """The line that refuses a tool with all its parts, whatever else allows it: a hint."""
+    """The line that refuses a tool with all its parts, or what a rule allows, whatever else allows it: a hint."""
+    if tool == _PUSHES:
+        tool = "Bash(*git-push.sh *)"  # which is called by its path
     if site.run.words:
-        return f"`--disallowedTools {tool}` behind `{site.run.words[0]}`"
+        return f"`--disallowedTools {quoted(tool)}` behind `{site.run.words[0]}`"
     if is_before_v1(site):
         has_key = site.input("disallowed_tools") is not None
         return f"`{tool}` into `disallowed_tools`" if has_key else f"`disallowed_tools: {tool}`"
-    return f"`--disallowedTools {tool}` in `claude_args`"
+    return f"`--disallowedTools {quoted(tool)}` in `claude_args`"
+
+
+def is_in_mode_tag(site: Site) -> bool:
+    """Whether the action surely answers a comment, or does nothing: else it may follow a prompt."""
+    if (site.input("mode") or ("tag", None))[0] != "tag" and not is_v1(site):
+        return False
+    tracks = (site.input("track_progress") or ("", None))[0] == "true" and is_since(site, TRACKS_SINCE)
+    return is_before_v1(site) or site.input("prompt") is None or (is_v1(site) and tracks)
+
+
+def is_of_action(site: Site, rule: PermissionRule) -> bool:
+    """Whether the action itself gives a rule, which then is in no file."""
+    return site.run.key == "uses" and rule.at.location == site.place("uses").location
 
 
 def _from_action(options: ClaudeOptions, site: Site) -> None:
@@ -145,7 +171,7 @@ def _from_action(options: ClaudeOptions, site: Site) -> None:
         by_api = (site.input("use_commit_signing") or ("false", at))[0] == "true" and not site.input(
             "ssh_signing_key"
         )
-        tools = (*_V1_TAG[3:], *_BY_API) if by_api else (*_V1_TAG, "Bash(git-push.sh:*)")
+        tools = (*_V1_TAG[3:], *_BY_API) if by_api else (*_V1_TAG, _PUSHES)
         options.allowed += [(tool, at) for tool in tools]
         options.mode = ("acceptEdits", at)
 
@@ -280,8 +306,14 @@ def _version(site: Site) -> str:
     version = site.run.version
     if not is_commit(site):
         return version
-    named = re.search(rf"{version}['\"]?[ \t]*#[^\n]*?\b(v\d+(?:\.\d+)*|beta)", site.document.source.text)
-    return named[1] if named else version
+    comment = re.search(rf"{version}['\"]?[ \t]+#[ \t]*([^\n]*)", site.document.source.text)
+    names = [_release(named) for named in _NAMED.finditer(comment[1])] if comment else []
+    # Of `v1 (v1.0.30)` the second says more.
+    return max((each for each in names if f"{each}.".startswith(f"{names[0]}.")), key=len, default=version)
+
+
+def _release(named: re.Match[str]) -> str:
+    return named["beta"] or f"v{named['tag'] or named['bare'] or named['whole']}"
 
 
 def is_since(site: Site, first: tuple[int, int, int]) -> bool:

@@ -31,6 +31,7 @@ from llmdo.features.opencode.table import SEARCHING_MODELS
 from llmdo.foreign import servers
 from llmdo.foreign.commands import commands
 from llmdo.foreign.files import Files
+from llmdo.foreign.instead import loss_of
 from llmdo.foreign.permissions import STRICTEST, PermissionRule, RuleTable, form
 from llmdo.foreign.scripts import EXPRESSION
 from llmdo.foreign.team import capability_of
@@ -369,16 +370,22 @@ def opencode_grants(site: Site, tree: Checkout) -> tuple[tuple[Grant, ...], bool
             narrower = None if ruling.rule else _denying(tool, documents)
             if tool != "bash":
                 given = granted(tool, tool, map(str, ruling.capabilities), allowed_at)
-                grants += as_with(model, replace(given, narrower=narrower))
+                grants += as_with(model, _narrowed(given, narrower))
             elif ruling.rule is None or RULES.whole(ruling.rule, tool):
                 for given in by_shell(site, token, tool, allowed_at):
-                    grants.append(replace(given, narrower=narrower) if given.toolset == tool else given)
+                    grants.append(_narrowed(given, narrower) if given.toolset == tool else given)
             else:
                 grants += by_command(site, token, ruling.rule.pattern or "", tool, allowed_at)
     for each in documents:
         for name, server in table(each.data, "mcp").items():
             grants.append(servers.grant(name, servers.server_of(server), at, "allowed", "opencode.json"))
     return tuple(grants), not rules
+
+
+def _narrowed(given: Grant, narrower: str | None) -> Grant:
+    """A tool with the edit that denies it, in settings that hold for everybody."""
+    loss = f"{loss_of(given)}, also in other jobs and in people's own sessions" if narrower else ""
+    return replace(given, narrower=narrower, loss=loss)
 
 
 def _denying(tool: str, documents: Sequence[Document]) -> str:

@@ -19,6 +19,7 @@ from llmdo.features.github_actions.claude_code import (
     lacks_token,
     scrubs_by_itself,
     starters_of_action,
+    without_checkout,
 )
 from llmdo.features.github_actions.firewall import FIREWALL, behind, firewall_of, gateway_grants
 from llmdo.features.github_actions.other_agents import (
@@ -55,11 +56,12 @@ COMPILED = ".lock.yml"
 """The ending of workflows that gh-aw compiles."""
 
 _CORE = '{"tools": {"core": ["read_file", "grep_search", "glob"]}}'
+_LOSES = "and what else it needs; it loses the rest"
+_OF_ALL = "as do other jobs and people's own sessions"
 _NARROWER = {
-    "gemini": f"write `{_CORE}` into `.gemini/settings.json`, and what else it needs; it loses the rest",
-    "opencode": 'write `{"permission": {"*": "deny", "read": "allow"}}` into `opencode.json`, and what else it needs; '
-    "it loses the rest",
-    "run-gemini-cli": f"write `{_CORE}` as its `settings`, and what else it needs; it loses the rest",
+    "gemini": f"write `{_CORE}` into `.gemini/settings.json`, {_LOSES}, {_OF_ALL}",
+    "opencode": f'write `{{"permission": {{"*": "deny", "read": "allow"}}}}` into `opencode.json`, {_LOSES}, {_OF_ALL}',
+    "run-gemini-cli": f"write `{_CORE}` as its `settings`, {_LOSES}",
 }
 _NO_EFFECT = "whatever others write then has no effect"
 _SCRUB = "CLAUDE_CODE_SUBPROCESS_ENV_SCRUB"
@@ -111,11 +113,16 @@ def read(tree: Tree) -> Team:
     if compiled:
         problems_so_far.append(_covered(compiled))
     walk = WorkflowWalk(tree, sources, problems_so_far)
-    agents = tuple(_agent(site, tree, problems_so_far) for site in walk.sites())
+    agents: list[Agent] = []
+    for site in walk.sites():
+        if (ends := without_checkout(site)) is not None:
+            problems_so_far.append(ends)
+        else:
+            agents.append(_agent(site, tree, problems_so_far))
     problems_so_far.extend(_unread(walk, sources))
     return Team(
         format="github-actions",
-        agents=agents,
+        agents=tuple(agents),
         files=tuple(sorted(walk.files)),
         problems=tuple(dict.fromkeys(problems_so_far)),
         starts="allowed",

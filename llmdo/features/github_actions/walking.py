@@ -18,6 +18,7 @@ from llmdo.features.github_actions.workflow import (
     Variable,
     agents_in,
     filled,
+    in_checkout,
     inputs_of,
     jobs_before,
     permissions_at,
@@ -51,6 +52,10 @@ MAX_CALLS = 10  # levels: GitHub allows four of workflows and ten of actions
 BOUNDS = YamlBounds(MAX_FILE, 50_000)
 """The limits on a workflow: gh-aw compiles some of more than 100 KiB."""
 
+RUNNER = "ubuntu-latest"
+_HOSTED = re.compile(r"(?:ubuntu|macos|windows)-[\w.-]+")
+"""The machines of GitHub."""
+
 _FOR_STARTERS = ("allow-users", "allowed_bots", "allowed_non_write_users", "trigger_phrase")
 """Inputs of actions by which they choose who starts them."""
 
@@ -63,7 +68,8 @@ SPOT = "spot"
 """The single key with a place in a synthetic document."""
 
 _AGENT = re.compile(r"claude|codex|gemini|copilot|opencode|cursor-agent|[A-Z]_(?:KEY|TOKEN)\b")
-_USED_HERE = re.compile(r"\buses\s*:\s*['\"]?\./([^\s'\"#]+)")
+_USED_HERE = re.compile(r"\buses\s*:\s*['\"]?\./([^\s'\"#,}]+)")
+_PATH = re.compile(r"\bpath\s*:\s*['\"]?([^\s'\"#,}]+)")
 _ON_GITHUB = re.compile(r"[\w.-]+/[\w.-]+/(?P<folder>[^@\s]+)@\S+")
 _RESULT = re.compile(r"\bneeds\.([\w-]+)\.result\s*(?:!=\s*'skipped'|==\s*'success')")
 """A condition that another job ran."""
@@ -94,6 +100,7 @@ class Site:
     inputs: Mapping[str, str]
     conditions: tuple[str, ...] = ()
     """The `if` of each job on the way."""
+    machine: str = RUNNER
 
     @property
     def governing(self) -> Mapping[str, object]:
@@ -106,6 +113,11 @@ class Site:
             **{key: written(options[key]) for key in _FOR_STARTERS if key in options},
             **{f"env {name}": each.value for name, each in self.variables.items() if _SWITCH.match(name)},
         }
+
+    @property
+    def is_fresh(self) -> bool:
+        """Whether its machine is one of GitHub, which is new for each job."""
+        return _HOSTED.fullmatch(self.machine) is not None
 
     @property
     def jobs_before(self) -> Mapping[str, object]:
@@ -160,6 +172,9 @@ class _Scope:
     before: tuple[Mapping[str, object], ...] = ()
     depth: int = 0
     conditions: tuple[str, ...] = ()
+    machine: str = RUNNER
+    passed: tuple[str, ...] = ()
+    """The variables that a step passes to the action that it uses."""
 
 
 @dataclass(slots=True)
@@ -274,6 +289,7 @@ class WorkflowWalk:
                 names=(*scope.names, name),
                 trigger=trigger,
                 conditions=(*scope.conditions, written(job.get("if"))),
+                machine=str(job.get("runs-on", RUNNER)),
                 permissions=own.within(scope.permissions) if own and scope.depth else own or scope.permissions,
                 variables={
                     **scope.variables, **variables, **{each.name: each for each in variables_at(document, at)},
@@ -318,13 +334,14 @@ class WorkflowWalk:
                 variables={**scope.variables, **own},
             )
             uses = text(step.get("uses"))
-            folder = posixpath.normpath(uses) if uses.startswith("./") else self._own(uses)
+            folder = in_checkout(uses, before) if uses.startswith("./") else self._own(uses)
             action = (
                 self._document(folder) if folder and scope.depth < MAX_CALLS and not leaves(folder) else None
             )
             if action is not None:
                 inputs = inputs_of(action.data.get("inputs"), step.get("with"), scope.inputs)
-                inner = replace(inner, inputs=inputs, depth=scope.depth + 1)
+                passed = tuple(name for name, each in own.items() if each.value) or scope.passed
+                inner = replace(inner, inputs=inputs, depth=scope.depth + 1, passed=passed)
                 self._note(document)
                 yield from self._steps(
                     action, ("runs", "steps"), table(action.data, "runs").get("steps"), inner
@@ -341,7 +358,7 @@ class WorkflowWalk:
         if not scope.trigger.starters:
             return
         runs = list(agents_in(step, scope.inputs))
-        if not runs and (unknown := unknown_program(step, scope.inputs)):
+        if not runs and (unknown := unknown_program(step, scope.inputs, scope.passed)):
             program, key = excerpt(unknown[0], MAX_NAME), unknown[1]
             message = f"`{program}` has a model's key (`{key}`) and is a program that is not known: it may be an agent"
             hint = "what it can do is what its own code, its token and its environment let it"
@@ -367,6 +384,7 @@ class WorkflowWalk:
                 before=scope.before,
                 inputs=scope.inputs,
                 conditions=scope.conditions,
+                machine=scope.machine,
             )
 
     def _goes_on(self, document: Document, at: Route) -> bool:
@@ -394,7 +412,10 @@ def _required(jobs: Mapping[str, object], name: str) -> Iterable[str]:
 
 
 def _refs(source: Source) -> list[str]:
-    return [posixpath.normpath(ref) for ref in _USED_HERE.findall(source.text)]
+    """The folders and files that a file may use, also below the path of a checkout."""
+    refs = [posixpath.normpath(ref) for ref in _USED_HERE.findall(source.text)]
+    paths = [f"{posixpath.normpath(path)}/" for path in dict.fromkeys(_PATH.findall(source.text))]
+    return [*refs, *(ref.removeprefix(path) for ref in refs for path in paths if ref.startswith(path))]
 
 
 def _stem(path: str) -> str:

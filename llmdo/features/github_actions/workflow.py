@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import posixpath
 import re
 from typing import TYPE_CHECKING
 
@@ -14,7 +15,7 @@ from llmdo.graph.start import Start, fewer
 from llmdo.syntax.document import Place
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from llmdo.features.github_actions.conditions import Starters
     from llmdo.graph.start import Starter
@@ -43,6 +44,8 @@ _ALL = "*"
 _INPUT = re.compile(r"\$\{\{\s*(?:inputs|github\.event\.inputs)\.([\w-]+)\s*\}\}")
 
 
+_OWN = re.compile(r"(?:\$\{\{\s*github\.(?:repository|event\.repository\.full_name)\s*\}\})?")
+"""The repository of a checkout that is the own one."""
 _OPENED = ("discussion", "issues", "pull_request_target")
 """Events that an author causes by opening something, which nobody has written anything else into yet."""
 
@@ -223,6 +226,24 @@ def filled(words: str, inputs: Mapping[str, str]) -> str:
     return _INPUT.sub(lambda named: inputs.get(named[1], named[0]), words)
 
 
+def own_checkout(step: Mapping[str, object]) -> str | None:
+    """The folder into which a step checks out the own repository, `.` for the workspace; None if it does not."""
+    options = table(step.get("with"))
+    repository = text(options.get("repository"))
+    if not text(step.get("uses")).startswith("actions/checkout@") or not _OWN.fullmatch(repository.strip()):
+        return None
+    return posixpath.normpath(text(options.get("path")).strip() or ".")
+
+
+def in_checkout(path: str, before: Sequence[Mapping[str, object]]) -> str:
+    """The path in the repository of one in the workspace, below which steps before may have checked it out."""
+    path = posixpath.normpath(path)
+    for folder in filter(None, map(own_checkout, reversed(before))):
+        if path.startswith(f"{folder}/"):
+            return path.removeprefix(f"{folder}/")
+    return path
+
+
 def jobs_before(jobs: Mapping[str, object], name: str) -> Iterable[str]:
     """The jobs that have to end before one can start, nearest first."""
     waiting, seen = [name], {name}
@@ -256,7 +277,7 @@ _NO_AGENT = re.compile(r"setup|install|docs?-|usage|mirror|status|version|bump|v
 _KEY = re.compile(r"(?:anthropic|claude|copilot|cursor)[\w-]*(?:key|token|rule[_-]id)", re.IGNORECASE)
 
 _MODEL_KEY = re.compile(
-    r"(?!\w*(?:GITHUB|GH)_TOKEN$)(?:ANTHROPIC|CLAUDE|CODEX|CURSOR|DEEPSEEK|GEMINI|GROQ|MISTRAL|OPENAI|OPENROUTER|XAI)"
+    r"(?!\w*(?:GITHUB|GH)_TOKEN$)(?:ANTHROPIC|CLAUDE|CODEX|CURSOR|DEEPSEEK|GEMINI|GROQ|MISTRAL|OPENAI|OPENCODE|OPENROUTER|XAI)"
     r"\w*_(?:KEY|TOKEN)"
     r"|(?:GOOGLE|LLM)_(?:(?:AI|API|AUTH|GATEWAY|GEMINI|GENAI|GENERATIVE|MODEL|PROVIDER|PROXY|VERTEX)_)*(?:KEY|TOKEN)"
 )
@@ -309,17 +330,26 @@ def agents_in(step: Mapping[str, object], inputs: Mapping[str, str]) -> Iterator
                 yield run
 
 
-def unknown_program(step: Mapping[str, object], inputs: Mapping[str, str]) -> tuple[str, str] | None:
-    """The first program of a step that could be an agent, and the model's key that it gets; None without either."""
+def unknown_program(
+    step: Mapping[str, object], inputs: Mapping[str, str], passed: Sequence[str] = ()
+) -> tuple[str, str] | None:
+    """The first program of a step that could be an agent, and the model's key that it gets; None without either.
+
+    Of a program called as an agent is, any key of an API may be that. `passed` are variables of the step that uses its
+    action.
+    """
     script, environment = step.get("run"), table(step.get("env"))
-    key = next((name for name, value in environment.items() if _MODEL_KEY.fullmatch(name) and value), None)
-    if key is None or not isinstance(script, str):
+    names = (*(name for name, value in environment.items() if value), *passed)
+    key = next(filter(_MODEL_KEY.fullmatch, names), None)
+    any_key = key or next((name for name in names if name.endswith("_API_KEY")), None)
+    if any_key is None or not isinstance(script, str):
         return None
     for words in commands(filled(script, inputs)):
         is_interpreted = words[0] in _INTERPRETERS
         program = next((word for word in words[1:3] if is_interpreted and _SCRIPT.search(word)), words[0])
-        if _SCRIPT.search(program) and _OF_GH_AW not in program:
-            return " ".join(words[: words.index(program) + 1]), key
+        is_likely = key or _LIKE_AN_AGENT.search(program.rpartition("/")[2])
+        if is_likely and _SCRIPT.search(program) and _OF_GH_AW not in program:
+            return " ".join(words[: words.index(program) + 1]), any_key
     return None
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -9,7 +11,7 @@ import pytest
 
 from llmdo import foreign
 from llmdo.features.github_actions.conditions import narrowed
-from llmdo.foreign import summary
+from llmdo.foreign import findings, summary
 from llmdo.foreign.scripts import commands
 
 if TYPE_CHECKING:
@@ -286,6 +288,8 @@ def test_a_path_that_a_rule_names_is_the_only_one(tmp_path: Path) -> None:
     assert {each for each in raised(agent) if each.startswith("fs.write")} == {"fs.write:docs/**"}
 
 
+ANOTHER = "on: push\njobs:\n  another:\n    steps:\n      - run: claude -p x\n"
+CHECKOUT = "      - uses: actions/checkout@v4\n"
 SHA = "0123456789abcdef0123456789abcdef01234567"
 
 
@@ -300,6 +304,15 @@ SHA = "0123456789abcdef0123456789abcdef01234567"
         (f"{SHA} # v1.0.30", False, True, ["LDO151"]),
         (f"{SHA} # beta", True, False, ["LDO151"]),
         (f"{SHA} # v0.0.63", True, False, ["LDO151"]),
+        (f"{SHA} # 1.0.77", False, True, ["LDO151"]),
+        (f"{SHA} # 0.0.63", True, False, ["LDO151"]),
+        (f"{SHA} # 1", False, True, ["LDO151"]),
+        (f"{SHA} # tag=v1.0.77", False, True, ["LDO151"]),
+        (f"{SHA}   # release 1.0.77 (2026-04-02)", False, True, ["LDO151"]),
+        (f"'{SHA}' # ratchet:anthropics/claude-code-action@v1", False, True, ["LDO151"]),
+        (f"{SHA} # of 2026-04-02", True, True, ["LDO154"]),
+        (f"{SHA} # of 2026.04.02", True, True, ["LDO154"]),
+        (f"{SHA} # 3 options are set below", True, True, ["LDO154"]),
         (SHA, True, True, ["LDO154"]),
         ("our-branch", True, True, ["LDO154"]),
     ],
@@ -308,8 +321,9 @@ SHA = "0123456789abcdef0123456789abcdef01234567"
 def test_the_inputs_of_an_action_are_those_of_its_pinned_version(
     tmp_path: Path, action: str, version: str, of_v0: bool, of_v1: bool, codes: list[str]
 ) -> None:
+    quote, version = ("'", version[1:]) if version.startswith("'") else ("", version)
     step = (
-        f"      - uses: anthropics/{action}@{version}\n        with:\n          prompt: Go.\n"
+        f"{CHECKOUT}      - uses: {quote}anthropics/{action}@{version}\n        with:\n          prompt: Go.\n"
         "          allowed_tools: Bash(npm test)\n          claude_args: --allowedTools 'Bash(make all)'\n"
     )
     agent = only_agent(tmp_path, "on: push\n", step)
@@ -387,11 +401,14 @@ def test_whoever_causes_a_run_starts_the_workflow_after_it(
         ("v1", "those who may write"),
         ("v1.0.185", "those who may write"),
         ("v1.0.184", "perhaps anyone"),
+        (f"{SHA} # 1.0.184", "perhaps anyone"),
+        (f"{SHA} # v1 (v1.0.184)", "perhaps anyone"),
+        (f"{SHA} # v1 (v1.0.185)", "those who may write"),
         ("beta", "perhaps anyone"),
     ],
 )
 def test_older_releases_look_at_nobodys_rights_after_a_run(tmp_path: Path, version: str, by: str) -> None:
-    step = f"uses: anthropics/claude-code-action@{version}"
+    step = f"uses: actions/checkout@v4\n      - uses: anthropics/claude-code-action@{version}"
     assert started(tmp_path, "pull_request", step) == [("workflow_run", by)]
 
 
@@ -485,7 +502,7 @@ def test_find_runs_other_programs_in_releases_that_do_not_ask_about_it(
 ) -> None:
     allowed = '--allowedTools "Bash(find:*)"'
     step = step.replace("{prompt: x, claude_args: ARGS}", f"{{prompt: x, claude_args: '{allowed}'}}")
-    agent = only_agent(tmp_path, "on: push\n", f"      - {step.replace('ARGS', allowed)}\n")
+    agent = only_agent(tmp_path, "on: push\n", f"{CHECKOUT}      - {step.replace('ARGS', allowed)}\n")
     (raised,) = (grant.capabilities for grant in agent.grants if "find" in grant.toolset)
     assert (str(raised[0]) == "proc.exec.unlisted") is runs_others
 
@@ -517,3 +534,197 @@ def test_rules_of_a_checkout_allow_something_only_where_the_folder_may_be_truste
     tools = {grant.tool for grant in agent.grants if grant.decision == "allowed"}
     assert ("Bash" in tools) is is_heeded
     assert "Grep" not in tools
+
+
+@pytest.mark.parametrize(
+    ("case", "line"),
+    [
+        ("LDO555/github-actions-tools-of-the-action", "--allowedTools mcp__notes__* --disallowedTools {}"),
+        (
+            "LDO552/github-actions-rule-of-the-action-as-well",
+            "Bash(git push)\n          disallowed_tools: {}",
+        ),
+    ],
+)
+def test_the_line_that_a_hint_gives_takes_away_what_the_action_allows(
+    tmp_path: Path, case: str, line: str
+) -> None:
+    shutil.copytree(CASES / case, tmp_path, dirs_exist_ok=True)
+    (flow,) = findings.check(foreign.read("github-actions", tmp_path))
+    named = re.search(r"(?:--disallowedTools |disallowed_tools: )([^`]+)`", flow.hint or "")
+    assert named
+    path = tmp_path / ".github/workflows/claude.yml"
+    key = "claude_args" if line.startswith("--") else "allowed_tools"
+    text = re.sub(
+        rf"{key}: .*", lambda _: f"{key}: {line.format(named[1])}", path.read_text(encoding="utf-8")
+    )
+    path.write_text(text, encoding="utf-8")
+    assert not findings.check(foreign.read("github-actions", tmp_path))
+
+
+@pytest.mark.parametrize(
+    ("job", "before", "more", "may_be"),
+    [
+        ("", "", "", False),
+        ("", "      - uses: astral-sh/setup-uv@v7\n", "", False),
+        ("    runs-on: self-hosted\n", "", "", True),
+        ("", "      - uses: ./.github/actions/prepare\n", "", True),
+        ("", "      - run: cp ci/mcp.json .mcp.json\n", "", True),
+        ("", "      - uses: actions/checkout@v4\n        with: {repository: o/other}\n", "", True),
+        ("", "      - uses: actions/checkout@v4\n        with: {repository: '${{ github.repository }}'}\n", "", False),
+        ("", "", "          plugins: notes@ours\n", True),
+        ("", "", "          settings: '{\"enabledPlugins\": {\"notes@ours\": true}}'\n", True),
+        ("", "", "          settings: ${{ vars.SETTINGS }}\n", True),
+        ("", "", "          settings: '{\"permissions\": {\"deny\": []}}'\n", False),
+        ("", "", "          claude_args: --plugin-dir tools --allowedTools mcp__notes__*\n", True),
+        ("", "", "          claude_args: --mcp-config ${{ vars.SERVERS }} --allowedTools mcp__notes__*\n", True),
+        ("", "", "          claude_args: --allowedTools mcp__claude_ai_Notes__*\n", True),
+    ],
+)  # fmt: skip
+def test_a_server_that_nothing_can_declare_is_none(
+    tmp_path: Path, job: str, before: str, more: str, may_be: bool
+) -> None:
+    args = "" if "claude_args" in more else "          claude_args: --allowedTools mcp__notes__*\n"
+    (tmp_path / ".github/workflows").mkdir(parents=True)
+    (tmp_path / ".github/workflows/a.yml").write_text(
+        f"on: push\njobs:\n  a:\n{job}    steps:\n      - uses: actions/checkout@v4\n{before}"
+        f"      - uses: anthropics/claude-code-action@v1\n        with:\n          prompt: Go.\n{args}{more}"
+    )
+    team = foreign.read("github-actions", tmp_path).team
+    assert any(grant.server for grant in team.agents[0].grants) is may_be
+    assert [each.code for each in team.problems] == ["LDO250"] * (not may_be)
+
+
+@pytest.mark.parametrize(
+    ("script", "may_be"),
+    [
+        ("claude -p x --allowedTools mcp__notes", False),
+        ("cd app && claude -p x --allowedTools mcp__notes", True),
+        ("claude mcp add notes x; claude -p x --allowedTools mcp__notes", True),
+    ],
+)
+def test_a_script_may_declare_the_servers_of_its_agent(tmp_path: Path, script: str, may_be: bool) -> None:
+    agent = only_agent(tmp_path, "on: push\n", f"      - run: {script}\n")
+    assert any(grant.server for grant in agent.grants) is may_be
+
+
+def test_an_action_of_the_repository_runs_on_the_machine_of_its_job(tmp_path: Path) -> None:
+    (tmp_path / ".github/workflows").mkdir(parents=True)
+    (tmp_path / "act").mkdir()
+    (tmp_path / "act/action.yml").write_text(
+        "runs:\n  using: composite\n  steps:\n"
+        "    - {shell: bash, run: claude -p x --allowedTools mcp__notes}\n"
+    )
+    for machine, may_be in (("ubuntu-24.04", False), ("ours", True)):
+        (tmp_path / ".github/workflows/a.yml").write_text(
+            f"on: push\njobs:\n  a:\n    runs-on: {machine}\n    steps:\n      - uses: ./act # claude\n"
+        )
+        (agent,) = foreign.read("github-actions", tmp_path).team.agents
+        assert any(grant.server for grant in agent.grants) is may_be
+
+
+@pytest.mark.parametrize(
+    ("version", "inputs", "before", "is_started"),
+    [
+        ("v1", "{}", "", False),
+        ("beta", "{direct_prompt: Go.}", "", False),
+        (SHA, "{}", "", False),
+        ("v1", "{prompt: Go., track_progress: 'true'}", "", False),
+        ("v1", "{mode: agent}", "", False),
+        ("v1", "{}", "      - uses: actions/setup-node@v4\n      - run: npm install\n", False),
+        ("v1", "{prompt: Go.}", "", True),
+        ("v1.0.2", "{prompt: Go., track_progress: 'true'}", "", True),
+        (SHA, "{prompt: Go.}", "", True),
+        ("beta", "{mode: agent}", "", True),
+        ("beta", "{use_commit_signing: 'true'}", "", True),
+        ("v1", "{}", "      - uses: actions/checkout@v4\n        if: always()\n", True),
+        ("v1", "{}", "      - uses: ./prepare\n", True),
+        ("v1", "{}", "      - uses: ours/prepare@v1\n", True),
+        ("v1", "{}", "      - run: git clone https://github.com/a/b .\n", True),
+        ("v1", "{}", "      - run: gh repo clone a/b .\n", True),
+        (
+            "v1",
+            "{}",
+            "      - uses: actions/github-script@v7\n        with: {script: 'exec(`git init`)'}\n",
+            True,
+        ),
+    ],
+)
+def test_the_action_that_answers_comments_needs_a_checkout(
+    tmp_path: Path, version: str, inputs: str, before: str, is_started: bool
+) -> None:
+    step = f"{before}      - uses: anthropics/claude-code-action@{version}\n        with: {inputs}\n"
+    for machine, may_be in (("ubuntu-latest", is_started), ("self-hosted", True)):
+        (tmp_path / ".github/workflows").mkdir(parents=True, exist_ok=True)
+        (tmp_path / ".github/workflows/a.yml").write_text(
+            f"on: issues\njobs:\n  a:\n    runs-on: {machine}\n    steps:\n{step}"
+        )
+        team = foreign.read("github-actions", tmp_path).team
+        assert bool(team.agents) is may_be
+        assert ("LDO152" in [each.code for each in team.problems]) is not may_be
+
+
+@pytest.mark.parametrize(
+    ("checkout", "uses", "is_own"),
+    [
+        ("path: t", "./t/act", True),
+        ("path: ./t/", "./t/act", True),
+        ("path: t/u", "./t/u/act", True),
+        ("path: t, repository: '${{ github.repository }}'", "./t/act", True),
+        ("path: t, repository: o/other", "./t/act", False),
+        ("path: t", "./u/act", False),
+    ],
+)
+def test_an_action_below_the_path_of_a_checkout_is_that_of_the_repository(
+    tmp_path: Path, checkout: str, uses: str, is_own: bool
+) -> None:
+    (tmp_path / "act").mkdir()
+    (tmp_path / "act/action.yml").write_text(
+        "runs:\n  using: composite\n  steps:\n    - {shell: bash, run: claude -p x}\n"
+    )
+    (tmp_path / ".github/workflows").mkdir(parents=True)
+    (tmp_path / ".github/workflows/another.yml").write_text(ANOTHER)
+    (tmp_path / ".github/workflows/a.yml").write_text(  # without the name of an agent
+        "on: push\njobs:\n  a:\n    steps:\n      - uses: actions/checkout@v4\n"
+        f"        with: {{{checkout}}}\n      - uses: {uses}\n"
+    )
+    agents = foreign.read("github-actions", tmp_path).team.agents
+    assert [agent.path for agent in agents[:-1]] == ["act/action.yml"] * is_own
+
+
+@pytest.mark.parametrize(
+    ("env", "script", "is_named"),
+    [
+        ("OPENAI_API_KEY", "bash $GITHUB_ACTION_PATH/answer.sh", True),
+        ("SYNTHETIC_API_KEY", "bash $GITHUB_ACTION_PATH/run-opencode.sh", True),
+        ("SYNTHETIC_API_KEY", "bash $GITHUB_ACTION_PATH/answer.sh", False),
+        ("NAME", "bash $GITHUB_ACTION_PATH/run-opencode.sh", False),
+    ],
+)
+def test_a_key_that_a_step_passes_to_an_action_reaches_its_programs(
+    tmp_path: Path, env: str, script: str, is_named: bool
+) -> None:
+    (tmp_path / "act").mkdir()
+    (tmp_path / "act/action.yml").write_text(
+        f"runs:\n  using: composite\n  steps:\n    - {{shell: bash, run: {script}}}\n"
+    )
+    (tmp_path / ".github/workflows").mkdir(parents=True)
+    (tmp_path / ".github/workflows/a.yml").write_text(
+        f"{ANOTHER}  a:\n    steps:\n      - uses: ./act\n        env: {{{env}: '${{{{ secrets.K }}}}'}}\n"
+    )
+    problems = foreign.read("github-actions", tmp_path).team.problems
+    assert [each.code for each in problems] == ["LDO154"] * is_named
+
+
+@pytest.mark.parametrize(("path", "is_known"), [("t/ci/servers.json", True), ("u/ci/servers.json", False)])
+def test_a_file_below_the_path_of_a_checkout_is_that_of_the_repository(
+    tmp_path: Path, path: str, is_known: bool
+) -> None:
+    (tmp_path / "ci").mkdir()
+    (tmp_path / "ci/servers.json").write_text('{"mcpServers": {"notes": {"command": "notes-server"}}}')
+    step = (
+        "      - uses: actions/checkout@v4\n        with: {path: t}\n"
+        f"      - run: claude -p x --mcp-config {path} --allowedTools mcp__notes\n"
+    )
+    (server,) = [each.server for each in only_agent(tmp_path, "on: push\n", step).grants if each.server]
+    assert (server.command == "notes-server") is is_known
