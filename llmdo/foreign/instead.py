@@ -217,7 +217,7 @@ def _of_opencode(given: Grant, at: Place, word: str) -> Instead | None:
     if above[-1:] == [HEADER]:  # a list that only switches tools on and off
         name = given.tool if key == "*" else key
         quote = "" if name.isidentifier() and not is_json(at) else '"'
-        return Instead(f"write `{quote}{name}{quote}: false`", "")
+        return Instead(f"write `{quote}{name}{quote}: false`", "", at._replace(of_key=True))
     if given.server or given.tool not in _OF_OPENCODE:
         return None
     line, lost = f'"{given.tool}": "{word}"', ASKED if word == "ask" else ""
@@ -242,7 +242,7 @@ def in_permission(at: Place, permission: Place, tool: str, word: str) -> Instead
         lines = ([f'`  "*": {rules}`'] if isinstance(rules, str) else []) + [f"`  {tool}: {word}`"]
         return Instead(f"write `{key}:` and below it {', '.join(lines)}", "", at)
     if isinstance(rules, str):
-        return Instead(f'write `{key}: {{"*": "{rules}", {line}}}`', "", permission)
+        return Instead(f'write `{key}: {{"*": "{rules}", {line}}}`', "", permission._replace(of_key=True))
     if not isinstance(rules, dict):
         return Instead(f"write `{key}: {{{line}}}`{in_a_header(at)}", "", at)
     last = [name for name in rules if fnmatchcase(tool, name)][-1:]
@@ -256,7 +256,7 @@ def in_permission(at: Place, permission: Place, tool: str, word: str) -> Instead
         return Instead(change, "", permission._replace(of_key=True))
     where = own if last == [tool] else f" at the end of `permission`{',' * bool(own)}{own}"
     like = " or the like" if word == "ask" and last != ["*"] else ""
-    ruled = permission._replace(route=(*permission.route, *last), of_key=isinstance(rules[last[0]], dict))
+    ruled = permission._replace(route=(*permission.route, *last), of_key=True)
     return Instead(f"write `{line}`{like}{where}", "", ruled)
 
 
