@@ -18,6 +18,7 @@ from llmdo.foreign.edits import (
     line_without,
     lost_as_well,
     milder_after,
+    only_send,
     place_of_change,
     spots_of,
     tools_text,
@@ -30,12 +31,14 @@ from llmdo.foreign.edits import (
 from llmdo.foreign.flows import EVENT, WayOut
 from llmdo.foreign.instead import (
     ALL,
+    ALSO,
     ASKED,
     CONFINED,
     HEADER,
     MANY,
     NO_COMMANDS,
     OTHERS_REFUSED,
+    elsewhere,
     instead_of,
     is_json,
     is_listed,
@@ -105,7 +108,9 @@ def _milder(project: Foreign, flow: Flow, best: FlowEdit) -> str:
     at = _place_of(project, left[0])
     line = line_without(best, left[0], at) if at else None
     change = (
-        f"write `{line}` instead" if line else _change_of(project, left[0], best._replace(of_source=None))
+        f"write `{line}` instead"
+        if line
+        else _change_of(project, left[0], best._replace(of_source=None), is_way=True)
     )
     if len(left) > 1 or change is None:
         return f"; a milder flow stays, by {tools_text(left)}"
@@ -134,7 +139,8 @@ def edit(project: Foreign, flow: Flow) -> FlowEdit | None:
     best, left = with_one_line(best, left, known)
     if len(left) > MANY and (refused := _refused(project, flow)):
         return refused
-    changes = [(each, _change_of(project, each, best)) for each in left]
+    is_way = best.of_source is False or (best.of_source is None and only_send(flow, left))
+    changes = [(each, _change_of(project, each, best, is_way=is_way)) for each in left]
     shown = [*dict.fromkeys(_tool_at(project, each) for each, change in changes if change is None)]
     more = f" and {len(shown) - ALL} more" if len(shown) > ALL else ""
     others = f"; the same with {', '.join(shown[:ALL])}{more}" if shown else ""
@@ -156,8 +162,11 @@ def _given_at(project: Foreign, spot: Spot) -> tuple[Grant, Place] | None:
     return (given, at) if given and at else None
 
 
-def _change_of(project: Foreign, spot: Spot, best: FlowEdit) -> str | None:
-    """The change of a tool that is left after an edit; None if it is the same as that edit."""
+def _change_of(project: Foreign, spot: Spot, best: FlowEdit, *, is_way: bool) -> str | None:
+    """The change of a tool that is left after an edit; None if it is the same as that edit.
+
+    `is_way`: a question about it is enough.
+    """
     given, agent, at = (
         _grant(project, _leg_of(spot)),
         named(project.team.agents).get(spot[0]),
@@ -168,7 +177,6 @@ def _change_of(project: Foreign, spot: Spot, best: FlowEdit) -> str | None:
     if given is None or at is None or agent is None:
         return None
     is_opencode = (agent.format or project.team.format) == "opencode"
-    is_way = best.of_source is False
     instead = instead_of("opencode", given, at, is_way=is_way) if is_opencode else None
     is_alike = bool(given.server and at.of_key) == (" out of `mcp" in best.text.partition(" (")[0])
     is_own = instead is not None and not best.text.startswith(f"{instead.change} (")
@@ -255,9 +263,7 @@ def _edits(project: Foreign, flow: Flow) -> Iterator[FlowEdit]:
         legs.remove(source)  # whoever starts it may already be a member: it is about text of others
     for leg in legs:
         text = _edit(project, leg)
-        if text and not (
-            leg is source != way and text.endswith(ASKED)
-        ):  # whoever answers has not read the words
+        if text and not (leg is source != way and ASKED in text):  # whoever answers has not read the words
             taken = every if leg is private else _taken(project, leg, every, text)
             caller, callee = (leg.path[0].name, leg.path[1].name) if _is_called(project, leg) else ("", "")
             side = None if leg is private or caller else leg is source
@@ -283,7 +289,7 @@ def _of_settings(project: Foreign, leg: _Leg, every: frozenset[Spot]) -> FlowEdi
     taken = frozenset(each for each in every if _is_silent(project, given.tool, "", each))
     if instead is None or (agent.name, leg.path[-1].name, leg.tool) not in taken:
         return None
-    lost = f"{instead.lost or loss_of(given)}, also in other agents without a rule about it"
+    lost = f"{instead.lost or loss_of(given)}{ALSO}"
     return FlowEdit(
         f"{instead.change} ({place(built_in[0].location)}); {lost}", taken, of_source=not leg.is_ruled
     )
@@ -342,7 +348,9 @@ def _is_silent(project: Foreign, tool: str, path: str, spot: Spot) -> bool:
     given, agent = _grant(project, _leg_of(spot)), named(project.team.agents).get(spot[0])
     if given is None or spot[2] != tool or path not in ("", given.at.location.path):
         return False
-    return given.rule_at is None or (agent is not None and not agent.path)
+    if agent is None or not agent.path:
+        return given.rule_at is None or agent is not None
+    return given.rule_at is None or given.rule_at.location == agent.at.location  # nobody wrote that rule
 
 
 def _leg_of(spot: Spot) -> _Leg:
@@ -388,6 +396,7 @@ def _edit(project: Foreign, leg: _Leg) -> str | None:
         change = f"write `{left}`, without `{excerpt(given.tool)}`"
     elif instead and (form == "opencode" or at.route[:1] != (HEADER,)):
         change, lost, at = instead.change, instead.lost or lost, instead.at or at
+        lost += elsewhere(at) if form == "opencode" else ""
     elif leg.is_ruled and given.rule_at:
         change = f"tighten {key or 'the rule'}, which allows {name}"
     elif not key:
