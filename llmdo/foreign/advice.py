@@ -6,6 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from llmdo.base.diagnostic import excerpt, place
+from llmdo.base.parts import table
 from llmdo.foreign.building import named
 from llmdo.foreign.edits import (
     FlowEdit,
@@ -301,7 +302,9 @@ def _is_silent(project: Foreign, tool: str, path: str, spot: Spot) -> bool:
         return False
     if agent is None or not agent.path:
         return given.rule_at is None or agent is not None
-    return given.rule_at is None or given.rule_at.location == agent.at.location  # nobody wrote that rule
+    parts = table(agent.header.get("permission"), tool).values()
+    is_unruled = given.rule_at is None or given.rule_at.location == agent.at.location  # nobody wrote that one
+    return is_unruled and "allow" not in parts
 
 
 def _spot_place(project: Foreign, spot: Spot, capability: str = "") -> Place | None:
