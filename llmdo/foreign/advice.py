@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -61,6 +62,11 @@ if TYPE_CHECKING:
     from llmdo.syntax.document import Place
 
 
+_AS_WELL = " there as well"
+"""The end of a change at the place of the one before it."""
+_PLACE = re.compile(r" \([^()]+:\d+:\d+\)")
+
+
 def assumption(project: Foreign, flow: Flow) -> str:
     """The assumption that the first leg rests on which no file says, as the end of a sentence; empty if none does."""
     grants = (grant_of(project, leg) for leg in legs_of(flow))
@@ -117,10 +123,15 @@ def edit(project: Foreign, flow: Flow) -> FlowEdit | None:
     shown = [*dict.fromkeys(_tool_at(project, each) for each, change in changes if change is None)]
     more = f" and {len(shown) - ALL} more" if len(shown) > ALL else ""
     others = f"; the same with {', '.join(shown[:ALL])}{more}" if shown else ""
-    own = [*dict.fromkeys(change for _, change in changes if change)]
+    own = sorted(dict.fromkeys(change for _, change in changes if change), key=_is_elsewhere)
     besides = "".join(f"; and {change}" for change in own[:ALL])
     besides += f"; {len(own) - ALL} more allow as much" if len(own) > ALL else ""
     return best._replace(text=f"{best.text}{others}{besides}", takes=best.takes | {*left})
+
+
+def _is_elsewhere(change: str) -> bool:
+    """Whether a change names its own place, not that of the one before it."""
+    return not change.endswith(_AS_WELL)
 
 
 def _is_fixed(project: Foreign, spot: Spot) -> bool:
@@ -160,7 +171,9 @@ def _change_of(project: Foreign, spot: Spot, best: FlowEdit, *, is_way: bool) ->
         return f"{text.partition('); ')[0]})" if text else None
     change, where = instead.change, f"({place((instead.at or at).location)})"
     if where in best.text and is_under_permission(change):
-        return f'write `"{given.tool}": "{"ask" if is_way else "deny"}"` there as well'
+        line = f'write `"{given.tool}": "{"ask" if is_way else "deny"}"`'
+        is_last = not _PLACE.search(best.text.rpartition(where)[2])
+        return f"{line}{_AS_WELL}" if is_last else f"{line} under `permission` {where}"
     return f"{change} {where}"
 
 
