@@ -67,16 +67,24 @@ _AS_WELL = " there as well"
 _PLACE = re.compile(r" \([^()]+:\d+:\d+\)")
 
 
-def assumption(project: Foreign, flow: Flow) -> str:
-    """The assumption that the first leg rests on which no file says, as the end of a sentence; empty if none does."""
+def condition(project: Foreign, flow: Flow) -> str:
+    """The condition of the first leg that has one to name, as the end of a sentence; empty if none has."""
     grants = (grant_of(project, leg) for leg in legs_of(flow))
-    return next((f"; {given.assumed}" for given in grants if given and given.assumed), "")
+    return next((f"; {given.condition}" for given in grants if given and given.condition), "")
 
 
 def hint(project: Foreign, flow: Flow) -> str | None:
     """The line to change, what to write there and what is lost by it."""
-    best = edit(project, flow)
-    return f"{best.text}{_milder(project, flow, best) or unsure_after(flow, best)}" if best else None
+    if not (best := edit(project, flow)):
+        return None
+    return f"{best.text}{_milder(project, flow, best) or unsure_after(flow, best)}{_or_asked(project, flow)}"
+
+
+def _or_asked(project: Foreign, flow: Flow) -> str:
+    """The line of settings by which a person is asked about every way out, if one is enough for that."""
+    ends = {(end.worker, end.toolset, end.tool) for legs in flow.legs for end in legs.ends}
+    changes = {given.asked_by if (given := grant_of(project, leg_of(spot))) else "" for spot in ends}
+    return f"; or {changes.pop()}: {ASKED}" if len(changes) == 1 and "" not in changes else ""
 
 
 def _milder(project: Foreign, flow: Flow, best: FlowEdit) -> str:

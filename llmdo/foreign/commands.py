@@ -22,10 +22,12 @@ _RULE = re.compile(r"(?:Bash|run_shell_command|shell)\((?P<pattern>[^()]*)\)")
 """A rule about commands, as the permissions of agents have it."""
 _BY_OPTION = {
     **{beginning: options[0] for beginning, options in OPEN_BY_OPTION.items()},
-    "bsdtar": "--use-compress-program", "cargo bench": "--config", "cargo test": "--config", "duckdb": ".shell",
-    "go build": "-toolexec", "go test": "-exec", "go vet": "-vettool", "gsed": "e", "gtar": "--checkpoint-action",
-    "mysql": "\\!", "psql": "\\!", "rsync": "-e", "sed": "e", "sqlite3": ".shell", "ssh": "ProxyCommand",
-    "tar": "--checkpoint-action", "wp": "--exec", "zip": "-TT",
+    "bsdtar": "--use-compress-program", "cargo bench": "--config", "cargo test": "--config",
+    **dict.fromkeys(("dotnet build", "dotnet msbuild", "dotnet pack", "dotnet publish", "dotnet test"), "-p"),
+    "duckdb": ".shell", "go build": "-toolexec", "go test": "-exec", "go vet": "-vettool", "gsed": "e",
+    "gtar": "--checkpoint-action", **dict.fromkeys(("mvn", "mvnw"), "exec:exec"), "mysql": "\\!", "psql": "\\!",
+    "rsync": "-e", "sed": "e", "sqlite3": ".shell", "ssh": "ProxyCommand", "tar": "--checkpoint-action",
+    "wp": "--exec", "zip": "-TT",
 }  # fmt: skip
 """Beginnings of commands that run others by an option or another word, which may follow as well."""
 _RUN_BY_OPTION = {tuple(beginning.split()): option for beginning, option in _BY_OPTION.items()}

@@ -418,11 +418,11 @@ def _of_flow(project: Foreign, code: str, name: str, flow: Flow, sentence: str) 
         by_whom = f"{by_whom}; a person is asked before it reads that, and sees the call alone"
     hook = refuser(project, flow)
     perhaps = f"; a hook before `{excerpt(flow.row.tool)}` may refuse it ({place(hook)})" if hook else ""
-    assumed = advice.assumption(project, flow)
+    condition = advice.condition(project, flow)
     return finding(
         code,
         project.graph.entries[name].at.location,
-        f"`{name}` {sentence}, by {way_text(flow)}: `{legs_text(flow.row)}`{by_whom}{perhaps}{assumed}",
+        f"`{name}` {sentence}, by {way_text(flow)}: `{legs_text(flow.row)}`{by_whom}{perhaps}{condition}",
         hint=advice.hint(project, flow),
         related=legs.places(project, flow),
         subject=name,

@@ -13,6 +13,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from llmdo.foreign.building import named
+from llmdo.foreign.events import is_script
 from llmdo.foreign.known_servers import DATA, known_server
 from llmdo.foreign.team import QUESTION
 from llmdo.policy.authority import Capability
@@ -491,9 +492,11 @@ def _says_search(name: str) -> bool:
 
 
 def _words(name: str, toolset: Toolset) -> frozenset[str]:
-    """The words of a toolset's name, and of the start of its server."""
+    """The words of a toolset's name, and of the start of its server; none of a script, which its author named."""
     parts = [name]
     if server := toolset.server:
+        if known_server(server) is None and any(map(is_script, (server.command or "", *server.args))):
+            return frozenset()
         args = (_FROM_A_FORGE.sub("", arg) for arg in server.args if not _VARIABLE.fullmatch(arg))
         parts += [server.command or "", *args, server.url or ""]
     return frozenset(_WORD.findall(_NO_SERVER.sub("", " ".join(parts).lower())))

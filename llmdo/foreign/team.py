@@ -103,8 +103,10 @@ class Grant:
     """Whether its client has the tool with some models alone, and no file says that it runs with one of these."""
     of_repository: bool = False
     """Whether it only writes to the repository that it works in."""
-    assumed: str = ""
-    """The assumption that its decision rests on, where no file says it, as the end of a sentence; empty if none."""
+    condition: str = ""
+    """The condition under which it runs unasked, as the end of a sentence; empty if there is none to name."""
+    asked_by: str = ""
+    """The change of the project's settings by which a person is asked about it, as a hint; empty if none would do."""
     refusal: str = ""
     """A line that takes away the tool and every part of it, whatever gives them; empty if the format has none."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import tempfile
 from pathlib import Path
 
@@ -51,3 +52,28 @@ def test_the_edit_of_a_hint_leaves_a_flow_only_where_it_says_so(agents: list[tup
         hint = before.get("a0", "")
         if "; and " not in hint and applied(root, hint):
             assert bool(STAYS.search(hint)) is ("a0" in hints(root)), hint
+
+
+ALLOWED = st.lists(
+    st.sampled_from(("Bash", "Bash(git push:*)", "Bash(ls)", "WebFetch(domain:a.example)")), max_size=2
+)
+
+
+@given(st.lists(AGENT, min_size=1, max_size=2), ALLOWED)
+@example([(["Bash", "WebFetch"], "words")], [])
+@example([(["Bash", "WebFetch"], "words")], ["Bash(git push:*)"])
+@tried(60)
+def test_a_session_that_asks_has_no_flow_where_a_hint_offers_that(
+    agents: list[tuple[list[str], str]], allowed: list[str]
+) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        root = Path(folder)
+        (root / ".claude/agents").mkdir(parents=True)
+        permissions: dict[str, object] = {"allow": allowed}
+        (root / ".claude/settings.json").write_text(json.dumps({"permissions": permissions}))
+        for number, (tools, form) in enumerate(agents):
+            (root / f".claude/agents/a{number}.md").write_text(written(number, tools, form))
+        offered = {name for name, hint in hints(root).items() if '"defaultMode": "default"' in hint}
+        asking = {"permissions": {**permissions, "defaultMode": "default"}}
+        (root / ".claude/settings.json").write_text(json.dumps(asking))
+        assert offered.isdisjoint(hints(root))

@@ -28,7 +28,8 @@ def test_a_pattern_that_lets_a_program_run_anything_is_the_whole_shell(pattern: 
         "git log:*",
         "ls *",
         "python3 build.py",
-        "npm run test:*",
+        "yarn run test:*",
+        "npm run test",
         "jq *",
         "bash",
         "command -v:*",
@@ -66,7 +67,7 @@ def test_a_runner_whose_command_or_code_is_left_open_is_the_whole_shell(pattern:
         ".venv/bin/python build.py *", "python -m http.server:*", "conda run -n app ls:*", "hatch run lint:*",
         "docker compose exec web ls:*", "docker compose up:*", "cross-env NODE_ENV=test webpack:*", "bun run build:*",
         "aws s3 ls:*", "claude mcp list:*", "xargs grep:*", "source venv/bin/activate:*", "git commit:*", "go mod:*",
-        "dotnet test:*", "npm test:*", "pytest tests:*", "psql", "python manage.py shell",
+        "dotnet test", "npm view react *", "pytest tests:*", "psql", "python manage.py shell",
     ],
 )  # fmt: skip
 def test_a_runner_whose_command_is_named_is_not(pattern: str) -> None:
@@ -79,6 +80,8 @@ def test_a_runner_whose_command_is_named_is_not(pattern: str) -> None:
         ("Bash(git push:*)", "--receive-pack"), ("bash(git push origin *)", "--receive-pack"), ("Bash(rg:*)", "--pre"),
         ("shell(git -C . fetch *)", "--upload-pack"), ("Bash(gh repo clone:*)", "--upload-pack"), ("Bash(sed *)", "e"),
         ("Bash(/usr/bin/sort:*)", "--compress-program"), ("Bash(git grep *)", "--open-files-in-pager"),
+        ("Bash(npm test:*)", "--node-options"), ("Bash(npm run build *)", "--node-options"),
+        ("Bash(dotnet test:*)", "-p"), ("Bash(mvn -q test *)", "exec:exec"), ("Bash(./mvnw verify:*)", "exec:exec"),
     ],
 )  # fmt: skip
 def test_a_command_with_an_option_that_runs_another_program_says_which(rule: str, option: str) -> None:

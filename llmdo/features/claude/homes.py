@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from llmdo.base.diagnostic import did_you_mean, finding
+from llmdo.base.diagnostic import did_you_mean, finding, place
 from llmdo.base.parts import items
 from llmdo.base.parts import table as table_in
 from llmdo.base.source import Location
@@ -89,7 +89,7 @@ def homes_of(files: Files, plugins: Sequence[ClaudePlugin], agents: Iterable[str
 def with_plugin(files: Files, home: ClaudeHome, plugin: ClaudePlugin) -> ClaudeHome:
     """The configuration of a plugin's agents: the other plugins are up to each person."""
     hooks = tuple(hooks_in(files, plugin.hooks, plugin.root))
-    settings = home.settings.with_hooks(hooks)
+    settings = replace(home.settings, asking="").with_hooks(hooks)
     known = {(event.at.document.source.path, event.at.route) for event in home.events}
     events = () if settings.no_hooks else hook_events(files, plugin.hooks, plugin.root)
     new = tuple(each for each in events if (each.at.document.source.path, each.at.route) not in known)
@@ -110,6 +110,18 @@ def with_plugin(files: Files, home: ClaudeHome, plugin: ClaudePlugin) -> ClaudeH
 def _is_own(document: Document) -> bool:
     """Whether settings are the project's, not a person's or an organisation's."""
     return f"/{OWN}" in f"/{document.source.path}"
+
+
+def _asking(folder: str, own: Iterable[Document]) -> str:
+    """The change of the project's own settings by which sessions in a folder ask."""
+    path = f"{folder}/{SETTINGS[0]}".removeprefix("/")
+    line = '"defaultMode": "default"'
+    document = next((each for each in own if each.source.path == path), None)
+    stated = document.data.get("permissions") if document else None
+    if document is None or not isinstance(stated, dict):
+        return f'write `"permissions": {{{line}}}` into `{path}`'
+    at = document.key("permissions", *(("defaultMode",) if "defaultMode" in stated else ()))
+    return f"write `{line}` under `permissions` ({place(at)})"
 
 
 def _enabled(documents: Iterable[Document]) -> dict[str, Place]:
@@ -140,7 +152,7 @@ class _HomeReader:
             hooks += hooks_in(self.files, plugin.hooks, plugin.root)
         own = [document for document in documents if _is_own(document)]
         others = [document for document in documents if not _is_own(document)]
-        settings = settings_of(own, others).with_hooks(hooks)
+        settings = replace(settings_of(own, others), asking=_asking(folder, own)).with_hooks(hooks)
         for document in documents:
             self._judge(document)
         for rule in settings.rules:

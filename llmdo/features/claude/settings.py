@@ -15,7 +15,7 @@ from llmdo.features.claude.sandbox import reach_in_sandbox
 from llmdo.features.claude.table import FILING, READ_ONLY
 from llmdo.foreign.instead import ASKED as ASKED_ABOUT
 from llmdo.foreign.instead import REFUSED
-from llmdo.foreign.permissions import PermissionRule, PermissionRuling, written
+from llmdo.foreign.permissions import PermissionRule, PermissionRuling, parted, written
 from llmdo.syntax.document import Place
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ BYPASSES = "bypassPermissions"
 _HOLDS_BELOW = frozenset({"acceptEdits", "auto", BYPASSES})
 """The modes of a session that no agent below it changes, whatever its file says."""
 _UNASKED = frozenset({"auto", BYPASSES})
-_UNSET_MODE = "in mode `auto`, as no file sets another"
+_UNSET_MODE = "unless its session asks: no file sets a mode"
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,6 +133,8 @@ class ClaudeSettings:
     """Whether they are switched off."""
     variables: Mapping[str, str] = field(default_factory=dict)
     """The environment of a session and of its commands."""
+    asking: str = ""
+    """The change of a file of the project by which a session asks, as a hint; empty if no file could say it."""
 
     def with_hooks(self, hooks: Iterable[ClaudeHook]) -> ClaudeSettings:
         """The settings with these hooks added."""
@@ -187,10 +189,11 @@ class ClaudeSettings:
             if ruling.decision != "allowed":
                 yield grant
             elif ruling.rule is None:
-                is_by_mode = (
-                    mode.at is None and line.decision != "allowed" and not (verdict.origin or verdict.at)
+                yield (
+                    self._by_mode(grant, line, approved)
+                    if not (mode.at or verdict.origin or verdict.at)
+                    else grant
                 )
-                yield replace(grant, assumed=_UNSET_MODE if is_by_mode else "")
             elif (loss := self._without_rules(line, mode)) is None:
                 yield replace(grant, is_free_anyway=True)
             else:
@@ -203,6 +206,18 @@ class ClaudeSettings:
                     unasked_in=tuple(dict.fromkeys(rule.origin for rule in alike if rule.origin != origin)),
                     loss=loss,
                 )
+
+    def _by_mode(self, grant: Grant, line: Line, approved: Sequence[PermissionRule]) -> Grant:
+        """A tool that goes unasked by the mode, with what that means where no rule allows as much."""
+        about = RULES.about((*self.rules, *approved), line.tool)
+        parts = [
+            parted(line.raised, rule.pattern or "", RULES.part, is_prefix=RULES.is_prefix)
+            for rule in about
+            if rule.decision == "allowed"
+        ]
+        if line.decision == "allowed" or any({*line.raised} <= {*part} for part in parts):
+            return grant
+        return replace(grant, condition=_UNSET_MODE, asked_by="" if parts or self.hooks else self.asking)
 
     def _without_rules(self, line: Line, mode: Mode) -> str | None:
         """What follows for a tool without the rules that allow it; None if it is allowed all the same."""

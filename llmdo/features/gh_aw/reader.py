@@ -7,11 +7,11 @@ import re
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
-from llmdo.base.diagnostic import excerpt, finding
+from llmdo.base.diagnostic import excerpt, finding, place
 from llmdo.base.parts import items, table
 from llmdo.base.parts import text as words_of
 from llmdo.base.source import Source
-from llmdo.base.values import dataclass, field
+from llmdo.base.values import dataclass, field, replace
 from llmdo.features.gh_aw import FILES
 from llmdo.features.gh_aw.strangers import kept_out, starts_of
 from llmdo.features.gh_aw.tools import FIREWALL, grants_of, is_sandboxed, judge_tools, written_by_jobs
@@ -42,6 +42,10 @@ KEYS = frozenset(
 _INDENTED = re.compile(r"^[ \t]*---[ \t]*$", re.MULTILINE)
 CACHE = ".github/aw/imports"
 """The folder of copies of what workflows import from elsewhere: `OWNER/REPOSITORY/COMMIT/PATH`, with `_` for `/`."""
+STOPS = "stop-after"
+"""The key of `on` with the time after which the workflow runs no more."""
+_STOP_TIME = re.compile(r"^\s*(?:GH_AW_)?STOP_TIME[:=] ?\"([^\"\n]{1,60})\"", re.MULTILINE)
+"""The line of a lock with that time."""
 MOVED = "redirect"
 """The key of a file that only says where its workflow has moved to."""
 
@@ -91,6 +95,7 @@ class _WorkflowReader:
         for part in self._imported(main):
             self._judge(part)
             parts.append(part)
+        until = self._until(main)
         return Agent(
             name=_name_of(path, self.paths),
             at=at,
@@ -100,7 +105,7 @@ class _WorkflowReader:
             description=next(
                 (words for key in ("description", "name") if isinstance(words := data.get(key), str)), None
             ),
-            grants=tuple(grants_of(parts, text.prompt, at)),
+            grants=tuple(replace(each, condition=until) for each in grants_of(parts, text.prompt, at)),
             events=tuple(models_addresses(_variables(main))),
             in_checkout=True,
             starts=tuple(starts_of(main)),
@@ -114,6 +119,20 @@ class _WorkflowReader:
         if source is None:
             return None
         return reading.text(Source(path, _INDENTED.sub("---", source.text, count=2)), KEYS)
+
+    def _until(self, main: Document) -> str:
+        """The time at which a workflow stops itself, as the end of a sentence: by its lock, which has the date."""
+        started = main.data.get("on")
+        stated = started.get(STOPS) if isinstance(started, dict) else None
+        if not stated:
+            return ""
+        path = main.source.path.removesuffix(".md") + ".lock.yml"
+        locked = self.files.tree.read(path)
+        if locked and (stop := _STOP_TIME.search(locked[0].text)):
+            line = locked[0].text.count("\n", 0, stop.start(1)) + 1
+            return f"until {excerpt(stop[1])} UTC, when it stops itself ({path}:{line})"
+        at = place(main.key("on", STOPS))
+        return f"until it stops itself, by `{STOPS}: {excerpt(str(stated))}` ({at})"
 
     def _is_workflow(self, document: Document) -> bool:
         """Whether a file is started by itself: one without `on` is a part of others."""

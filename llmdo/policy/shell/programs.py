@@ -90,6 +90,7 @@ _OPERANDS: dict[tuple[str, ...], int] = {
 
 _OF_CLONE = ("--upload-pack", "--config", "--template", "-c", "-u")
 _OF_FETCH = ("--upload-pack",)
+_OF_SCRIPTS = ("--node-options", "--script-shell")
 _OF_PUSH = ("--receive-pack", "--exec")
 OPEN_BY_OPTION: dict[str, tuple[str, ...]] = {
     "ag": ("--pager",),
@@ -112,13 +113,21 @@ OPEN_BY_OPTION: dict[str, tuple[str, ...]] = {
     "git push": _OF_PUSH,
     "git rebase": ("--exec", "-x"),
     "git send-pack": _OF_PUSH,
+    **dict.fromkeys(
+        (
+            "npm ci", "npm cit", "npm it", "npm restart", "npm run", "npm run-script", "npm start", "npm stop", "npm t",
+            "npm test",
+        ),
+        _OF_SCRIPTS,
+    ),
     "rg": ("--pre", "--hostname-bin"),
     "sort": ("--compress-program",),
     "split": ("--filter",),
-}
+}  # fmt: skip
 """Beginnings of commands, each with the options whose value, or next words, are another program; the best known first.
 
-What `gh` does not know it gives to `git clone`.
+What `gh` does not know it gives to `git clone`; `npm` gives each script of a project the options for its interpreter,
+which may be code: `--node-options=--import=data:text/javascript,...`.
 """
 _PROGRAM_OPTIONS: dict[str, tuple[str, ...]] = {
     **OPEN_BY_OPTION,
@@ -269,7 +278,7 @@ _STEERING = frozenset({
     "_JAVA_OPTIONS", "JDK_JAVA_OPTIONS", "CLASSPATH", "GCONV_PATH", "GLIBC_TUNABLES", "LOCPATH", "NLSPATH",
     "HOSTALIASES", "RESOLV_HOST_CONF", "MAKEFLAGS", "LESSOPEN", "LESSCLOSE", "RIPGREP_CONFIG_PATH", "XDG_CONFIG_HOME",
 })  # fmt: skip
-_STEERING_BEGINNINGS = ("LD_", "DYLD_", "PYTHON", "PERL5", "GIT_", "MALLOC_")
+_STEERING_BEGINNINGS = ("LD_", "DYLD_", "PYTHON", "PERL5", "GIT_", "MALLOC_", "NPM_CONFIG_")
 _STEERING_ENDINGS = ("_PRELOAD", "PAGER")
 
 

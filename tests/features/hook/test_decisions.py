@@ -252,6 +252,10 @@ LISTED_AND_OPEN = [
     ("git push . --rec ./x", "blocked"),
     ("rg --pre ./x a", "blocked"),
     ("git fetch --all", "blocked"),
+    ("npm test -- --watch", "allowed"),
+    ("npm test --node-options=--import=data:text/javascript,0", "blocked"),
+    ("npm_config_node_options=--import=data:text/javascript,0 npm test", "blocked"),
+    ("NODE_OPTIONS=--import=data:text/javascript,0 npm test", "blocked"),
 ]
 
 
@@ -261,7 +265,7 @@ def test_a_listed_command_is_another_one_with_an_option_that_runs_a_program(
 ) -> None:
     root = tmp_path / "shop"
     (root / ".claude").mkdir(parents=True)
-    allowed = {"permissions": {"allow": ["Bash(git push:*)", "Bash(rg:*)"]}}
+    allowed = {"permissions": {"allow": ["Bash(git push:*)", "Bash(rg:*)", "Bash(npm test:*)"]}}
     (root / ".claude/settings.json").write_text(json.dumps(allowed))
     write(root, '[workers.main-session]\nmay = ["proc.exec", "fs.read"]\n', fixer="")
     session = Session(root, tmp_path)
