@@ -1,14 +1,15 @@
-"""A flow in words: its way out, the places of its legs, and the one edit that breaks it, with what is lost by that."""
+"""The one edit that breaks a flow, in words, with what is lost by it."""
 
 from __future__ import annotations
 
+import re
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
-from llmdo.base.diagnostic import Related, excerpt, place
-from llmdo.foreign.building import named, named_events
+from llmdo.base.diagnostic import excerpt, place
+from llmdo.base.parts import table
+from llmdo.foreign.building import named
 from llmdo.foreign.edits import (
-    NUMBERED,
     FlowEdit,
     ends_of,
     is_like,
@@ -18,12 +19,12 @@ from llmdo.foreign.edits import (
     line_without,
     lost_as_well,
     milder_after,
+    only_send,
     place_of_change,
     refused_at_once,
     spots_of,
     tools_text,
     unsure_after,
-    way_text,
     with_one_line,
     with_place,
     without_calls,
@@ -32,12 +33,14 @@ from llmdo.foreign.edits import (
 from llmdo.foreign.flows import EVENT, WayOut
 from llmdo.foreign.instead import (
     ALL,
+    ALSO,
     ASKED,
     CONFINED,
     HEADER,
     MANY,
     NO_COMMANDS,
     OTHERS_REFUSED,
+    elsewhere,
     instead_of,
     is_json,
     is_listed,
@@ -48,10 +51,7 @@ from llmdo.foreign.instead import (
     name_at,
     runs_commands,
 )
-from llmdo.policy.authority import gravity
-from llmdo.policy.vocabulary import UNTRUSTED, WORST_FIRST
-from llmdo.reach.flows import leg_text
-from llmdo.reach.rows import Hop
+from llmdo.foreign.legs import FlowLeg, grant_of, is_called, leg_of, legs_of, place_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -63,33 +63,15 @@ if TYPE_CHECKING:
     from llmdo.reach.rows import Row
     from llmdo.syntax.document import Place
 
-_NO_GRAVITY = (len(WORST_FIRST), "")
 
-
-class _Leg(NamedTuple):
-    """The way to the tool at the end of one leg of a flow."""
-
-    what: str
-    path: tuple[Hop, ...]
-    tool: str
-    is_ruled: bool = False
-    """Whether a rule that allows the tool is its place, before what gives the tool."""
-    capability: str = ""
-    """The name of the capability that its end raises; empty for any."""
-
-
-def places(project: Foreign, flow: Flow) -> list[Related]:
-    """The place that allows each leg."""
-    return [
-        Related(at.location, f"{leg.what}: `{leg_text(leg.path, leg.tool)}`")
-        for leg in _legs(flow)
-        if (at := _place(project, leg))
-    ]
+_AS_WELL = " there as well"
+"""The end of a change at the place of the one before it."""
+_PLACE = re.compile(r" \([^()]+:\d+:\d+\)")
 
 
 def condition(project: Foreign, flow: Flow) -> str:
     """The condition of the first leg that has one to name, as the end of a sentence; empty if none has."""
-    grants = (_grant(project, leg) for leg in _legs(flow))
+    grants = (grant_of(project, leg) for leg in legs_of(flow))
     return next((f"; {given.condition}" for given in grants if given and given.condition), "")
 
 
@@ -103,7 +85,7 @@ def hint(project: Foreign, flow: Flow) -> str | None:
 def _or_asked(project: Foreign, flow: Flow) -> str:
     """The line of settings by which a person is asked about every way out, if one is enough for that."""
     ends = {(end.worker, end.toolset, end.tool) for legs in flow.legs for end in legs.ends}
-    changes = {given.asked_by if (given := _grant(project, _leg_of(spot))) else "" for spot in ends}
+    changes = {given.asked_by if (given := grant_of(project, leg_of(spot))) else "" for spot in ends}
     return f"; or {changes.pop()}: {ASKED}" if len(changes) == 1 and "" not in changes else ""
 
 
@@ -112,10 +94,12 @@ def _milder(project: Foreign, flow: Flow, best: FlowEdit) -> str:
     left = milder_after(flow, best)
     if not left:
         return ""
-    at = _place_of(project, left[0])
+    at = _spot_place(project, left[0])
     line = line_without(best, left[0], at) if at else None
     change = (
-        f"write `{line}` instead" if line else _change_of(project, left[0], best._replace(of_source=None))
+        f"write `{line}` instead"
+        if line
+        else _change_of(project, left[0], best._replace(of_source=None), is_way=True)
     )
     if len(left) > 1 or change is None:
         return f"; a milder flow stays, by {tools_text(left)}"
@@ -144,14 +128,21 @@ def edit(project: Foreign, flow: Flow) -> FlowEdit | None:
     best, left = with_one_line(best, left, known)
     if len(left) > MANY and (refused := _refused(project, flow)):
         return refused
-    changes = [(each, _change_of(project, each, best)) for each in left]
+    is_way = best.of_source is False or (best.of_source is None and only_send(flow, left))
+    changes = [(each, _change_of(project, each, best, is_way=is_way)) for each in left]
     shown = [*dict.fromkeys(_tool_at(project, each) for each, change in changes if change is None)]
     more = f" and {len(shown) - ALL} more" if len(shown) > ALL else ""
     others = f"; the same with {', '.join(shown[:ALL])}{more}" if shown else ""
-    text, *own = refused_at_once((best.text, *dict.fromkeys(change for _, change in changes if change)))
+    own = sorted(dict.fromkeys(change for _, change in changes if change), key=_is_elsewhere)
+    text, *own = refused_at_once((best.text, *own))
     besides = "".join(f"; and {change}" for change in own[:ALL])
     besides += f"; {len(own) - ALL} more allow as much" if len(own) > ALL else ""
     return best._replace(text=f"{text}{others}{besides}", takes=best.takes | {*left})
+
+
+def _is_elsewhere(change: str) -> bool:
+    """Whether a change names its own place, not that of the one before it."""
+    return not change.endswith(_AS_WELL)
 
 
 def _is_fixed(project: Foreign, spot: Spot) -> bool:
@@ -162,41 +153,45 @@ def _is_fixed(project: Foreign, spot: Spot) -> bool:
 
 def _given_at(project: Foreign, spot: Spot) -> tuple[Grant, Place] | None:
     """The grant of a tool, with the place that gives or allows it."""
-    given, at = _grant(project, _leg_of(spot)), _place_of(project, spot)
+    given, at = grant_of(project, leg_of(spot)), _spot_place(project, spot)
     return (given, at) if given and at else None
 
 
-def _change_of(project: Foreign, spot: Spot, best: FlowEdit) -> str | None:
-    """The change of a tool that is left after an edit; None if it is the same as that edit."""
+def _change_of(project: Foreign, spot: Spot, best: FlowEdit, *, is_way: bool) -> str | None:
+    """The change of a tool that is left after an edit; None if it is the same as that edit.
+
+    `is_way`: a question about it is enough.
+    """
     given, agent, at = (
-        _grant(project, _leg_of(spot)),
+        grant_of(project, leg_of(spot)),
         named(project.team.agents).get(spot[0]),
-        _place_of(project, spot),
+        _spot_place(project, spot),
     )
     if given is not None and given.narrower:
         return with_place(given.narrower, at and place_of_change(agent, given, given.narrower, at))
     if given is None or at is None or agent is None:
         return None
     is_opencode = (agent.format or project.team.format) == "opencode"
-    is_way = best.of_source is False
     instead = instead_of("opencode", given, at, is_way=is_way) if is_opencode else None
     is_alike = bool(given.server and at.of_key) == (" out of `mcp" in best.text.partition(" (")[0])
     is_own = instead is not None and not best.text.startswith(f"{instead.change} (")
     if best.of_source is not None and is_alike and not is_own:
         return None
     if instead is None:
-        text = _edit(project, _leg_of(spot))
+        text = _edit(project, leg_of(spot))
         return f"{text.partition('); ')[0]})" if text else None
     change, where = instead.change, f"({place((instead.at or at).location)})"
     if where in best.text and is_under_permission(change):
-        return f'write `"{given.tool}": "{"ask" if is_way else "deny"}"` there as well'
+        line = f'write `"{given.tool}": "{"ask" if is_way else "deny"}"`'
+        is_last = not _PLACE.search(best.text.rpartition(where)[2])
+        return f"{line}{_AS_WELL}" if is_last else f"{line} under `permission` {where}"
     return f"{change} {where}"
 
 
 def _refused(project: Foreign, flow: Flow) -> FlowEdit | None:
     """The edit that takes a tool away with all its parts, whatever lines give them."""
     worker, toolset, tool = ends_of(flow)[0]
-    given = _grant(project, _leg_of((worker, toolset, tool)))
+    given = grant_of(project, leg_of((worker, toolset, tool)))
     base = tool.partition("(")[0]
     ends = [each for each in flow.ends if each.rank == flow.way]
     if given is None or not given.refusal or {each.worker for each in ends} != {worker}:
@@ -211,8 +206,8 @@ def _refused(project: Foreign, flow: Flow) -> FlowEdit | None:
 def _tool_at(project: Foreign, spot: Spot) -> str:
     """A tool with its place."""
     worker, toolset, tool = spot
-    agent, at = named(project.team.agents).get(worker), _place_of(project, spot)
-    given = _grant(project, _leg_of(spot))
+    agent, at = named(project.team.agents).get(worker), _spot_place(project, spot)
+    given = grant_of(project, leg_of(spot))
     name = f"`{name_at(given, at) if given and at and tool != '*' else excerpt(tool if tool != '*' else toolset)}`"
     is_named = at is not None and (agent is None or agent.path)
     return f"{name} ({place(at.location)})" if at and is_named else f"{name} of `{excerpt(worker)}`"
@@ -220,8 +215,8 @@ def _tool_at(project: Foreign, spot: Spot) -> str:
 
 def where(project: Foreign, row: Row) -> str:
     """The place that lets an agent do what a row says: a line, or the default of its product."""
-    leg = _Leg("", row.path, row.tool, is_ruled=True, capability=row.capability.name)
-    given, at = _grant(project, leg), _place(project, leg)
+    leg = FlowLeg("", row.path, row.tool, is_ruled=True, capability=row.capability.name)
+    given, at = grant_of(project, leg), place_of(project, leg)
     agent = named(project.team.agents).get(row.path[-2].name) if len(row.path) > 1 else None
     if agent and agent.inherits and agent.path:
         return place(agent.at.location)
@@ -230,29 +225,14 @@ def where(project: Foreign, row: Row) -> str:
     return place(at.location) if at else ""
 
 
-def _legs(flow: Flow) -> tuple[_Leg, _Leg, _Leg]:
-    row = flow.row
-    return (
-        _Leg("a stranger's words", row.source, row.source_tool, capability=UNTRUSTED),
-        _Leg("private data", row.private, row.private_tool),
-        _Leg(
-            way_text(flow).partition(",")[0],
-            row.path,
-            row.tool,
-            is_ruled=True,
-            capability=row.capability.name,
-        ),
-    )
-
-
 def _edits(project: Foreign, flow: Flow) -> Iterator[FlowEdit]:
     """The edits that break a flow, the best first: the one that leaves no other flow, then that of the way out."""
-    source, private, way = _legs(flow)
+    source, private, way = legs_of(flow)
     every = frozenset(spots_of(flow))
     writer = named(project.team.agents).get(way.path[-2].name)
     if flow.way == WayOut.OWN_CODE and writer and (text := without_files(writer)):
         yield FlowEdit(text, every)
-    given = _grant(project, source)
+    given = grant_of(project, source)
     is_plain = given is not None and not given.narrower and not given.is_default
     legs = [source, way] if len(flow.sources) == 1 and len(flow.ends) > 1 and is_plain else [way, source]
     if flow.guess == "server":
@@ -265,11 +245,9 @@ def _edits(project: Foreign, flow: Flow) -> Iterator[FlowEdit]:
         legs.remove(source)  # whoever starts it may already be a member: it is about text of others
     for leg in legs:
         text = _edit(project, leg)
-        if text and not (
-            leg is source != way and text.endswith(ASKED)
-        ):  # whoever answers has not read the words
+        if text and not (leg is source != way and ASKED in text):  # whoever answers has not read the words
             taken = every if leg is private else _taken(project, leg, every, text)
-            caller, callee = (leg.path[0].name, leg.path[1].name) if _is_called(project, leg) else ("", "")
+            caller, callee = (leg.path[0].name, leg.path[1].name) if is_called(project, leg) else ("", "")
             side = None if leg is private or caller else leg is source
             items, spot = _item_of(project, leg, text), (leg.path[-2].name, leg.path[-1].name, leg.tool)
             keeps = kept_after(project, spot, text)
@@ -279,10 +257,10 @@ def _edits(project: Foreign, flow: Flow) -> Iterator[FlowEdit]:
     yield from filter(None, (_of_settings(project, leg, every) for leg in legs if leg is not private))
 
 
-def _of_settings(project: Foreign, leg: _Leg, every: frozenset[Spot]) -> FlowEdit | None:
+def _of_settings(project: Foreign, leg: FlowLeg, every: frozenset[Spot]) -> FlowEdit | None:
     """The edit of the settings of opencode for all agents without a rule of their own about a tool."""
     agents = named(project.team.agents)
-    agent, given = agents.get(leg.path[-2].name), _grant(project, leg)
+    agent, given = agents.get(leg.path[-2].name), grant_of(project, leg)
     form = (agent and agent.format) or project.team.format
     built_in = [
         each.at for each in agents.values() if not each.path and each.format == (agent and agent.format)
@@ -293,26 +271,26 @@ def _of_settings(project: Foreign, leg: _Leg, every: frozenset[Spot]) -> FlowEdi
     taken = frozenset(each for each in every if _is_silent(project, given.tool, "", each))
     if instead is None or (agent.name, leg.path[-1].name, leg.tool) not in taken:
         return None
-    lost = f"{instead.lost or loss_of(given)}, also in other agents without a rule about it"
+    lost = f"{instead.lost or loss_of(given)}{ALSO}"
     return FlowEdit(
         f"{instead.change} ({place(built_in[0].location)}); {lost}", taken, of_source=not leg.is_ruled
     )
 
 
-def _taken(project: Foreign, leg: _Leg, every: frozenset[Spot], text: str) -> frozenset[Spot]:
+def _taken(project: Foreign, leg: FlowLeg, every: frozenset[Spot], text: str) -> frozenset[Spot]:
     """Those of the tools that an edit of a leg takes away: all that its line gives, unless it names one."""
-    if _is_called(project, leg):
+    if is_called(project, leg):
         return frozenset()
     own = (leg.path[-2].name, leg.path[-1].name, leg.tool)
-    given = _grant(project, leg)
+    given = grant_of(project, leg)
     rule = given.rule_at.location if given and given.rule_at and not given.is_free_anyway else None
     is_one_part = given is not None and "(" in given.tool and text.endswith(OTHERS_REFUSED)
     if given and ((given.refusal and given.refusal in text) or is_one_part):
         rule = None
-    elif text.endswith((OTHERS_REFUSED, CONFINED)) and (at := _place(project, leg)):
+    elif text.endswith((OTHERS_REFUSED, CONFINED)) and (at := place_of(project, leg)):
         rule = at.location
     path = given.at.location.path if given else ""
-    if given and given.server and given.at.of_key and _place(project, leg) == given.at:
+    if given and given.server and given.at.of_key and place_of(project, leg) == given.at:
         return frozenset(each for each in every if each == own or _is_declared_at(project, given.at, each))
     agent = named(project.team.agents).get(own[0])
     is_opencode = ((agent and agent.format) or project.team.format) == "opencode"
@@ -328,20 +306,14 @@ def _taken(project: Foreign, leg: _Leg, every: frozenset[Spot], text: str) -> fr
         for each in every
         if each == own
         or (each[0] == own[0] and given and is_like(each[2], given.tool))
-        or (rule and (other := _place_of(project, each, leg.capability)) and other.location == rule)
+        or (rule and (other := _spot_place(project, each, leg.capability)) and other.location == rule)
     )
 
 
 def _is_declared_at(project: Foreign, at: Place, spot: Spot) -> bool:
     """Whether a tool is one of the server that is declared at a place, so that it goes with it."""
-    given = _grant(project, _leg_of(spot))
+    given = grant_of(project, leg_of(spot))
     return given is not None and given.server is not None and given.at == at
-
-
-def _is_called(project: Foreign, leg: _Leg) -> bool:
-    """Whether what a file says about a leg is the call of an agent that is built in."""
-    agent = named(project.team.agents).get(leg.path[-2].name) if len(leg.path) > 2 else None
-    return agent is not None and not agent.path and leg.path[1].use is not None
 
 
 def _is_silent(project: Foreign, tool: str, path: str, spot: Spot) -> bool:
@@ -349,29 +321,28 @@ def _is_silent(project: Foreign, tool: str, path: str, spot: Spot) -> bool:
 
     `path` is that file; empty for settings that hold for every agent.
     """
-    given, agent = _grant(project, _leg_of(spot)), named(project.team.agents).get(spot[0])
+    given, agent = grant_of(project, leg_of(spot)), named(project.team.agents).get(spot[0])
     if given is None or spot[2] != tool or path not in ("", given.at.location.path):
         return False
-    return given.rule_at is None or (agent is not None and not agent.path)
+    if agent is None or not agent.path:
+        return given.rule_at is None or agent is not None
+    parts = table(agent.header.get("permission"), tool).values()
+    is_unruled = given.rule_at is None or given.rule_at.location == agent.at.location  # nobody wrote that one
+    return is_unruled and "allow" not in parts
 
 
-def _leg_of(spot: Spot) -> _Leg:
-    worker, toolset, tool = spot
-    return _Leg("", (Hop(worker, None), Hop(toolset, None)), tool, is_ruled=True)
+def _spot_place(project: Foreign, spot: Spot, capability: str = "") -> Place | None:
+    return place_of(project, leg_of(spot)._replace(capability=capability))
 
 
-def _place_of(project: Foreign, spot: Spot, capability: str = "") -> Place | None:
-    return _place(project, _leg_of(spot)._replace(capability=capability))
-
-
-def _item_of(project: Foreign, leg: _Leg, text: str) -> tuple[Place, tuple[str, ...]] | None:
+def _item_of(project: Foreign, leg: FlowLeg, text: str) -> tuple[Place, tuple[str, ...]] | None:
     """The tool that an edit of a leg takes out of an agent's own list by one line, with its place."""
-    given, at = _grant(project, leg), _place(project, leg)
+    given, at = grant_of(project, leg), place_of(project, leg)
     return (at, (given.tool,)) if given and at and f"`, without `{excerpt(given.tool)}`" in text else None
 
 
-def _edit(project: Foreign, leg: _Leg) -> str | None:
-    given, at = _grant(project, leg), _place(project, leg)
+def _edit(project: Foreign, leg: FlowLeg) -> str | None:
+    given, at = grant_of(project, leg), place_of(project, leg)
     if given is None or at is None:
         return None
     at = given.at if given.is_free_anyway and at == given.rule_at else at
@@ -398,6 +369,7 @@ def _edit(project: Foreign, leg: _Leg) -> str | None:
         change = f"write `{left}`, without `{excerpt(given.tool)}`"
     elif instead and (form == "opencode" or at.route[:1] != (HEADER,)):
         change, lost, at = instead.change, instead.lost or lost, instead.at or at
+        lost += elsewhere(at) if form == "opencode" else ""
     elif leg.is_ruled and given.rule_at:
         change = f"tighten {key or 'the rule'}, which allows {name}"
     elif not key:
@@ -412,36 +384,3 @@ def _edit(project: Foreign, leg: _Leg) -> str | None:
         lost += lost_as_well(project, given, leg.path[-2].name)
     at = place_of_change(agent, given, change, at)
     return f"{change} ({place(at.location)}); {lost}"
-
-
-def _place(project: Foreign, leg: _Leg) -> Place | None:
-    """The place that gives the tool at the end of a leg, or the rule that allows it."""
-    if given := _grant(project, leg):
-        caller = named(project.team.agents).get(leg.path[-2].name)
-        if caller and not caller.path and len(leg.path) > 2 and leg.path[1].use:
-            return leg.path[1].use.at  # built in: what calls it is what a file says
-        rule = given.rule_at if leg.is_ruled else None
-        if rule and rule.location.path.endswith("/SKILL.md") and given.at.location.path != rule.location.path:
-            rule = None  # a skill spares questions; what an agent has says its own file
-        return rule or given.at
-    use = leg.path[-1].use if leg.path else None
-    return use.at if use else None
-
-
-def _grant(project: Foreign, leg: _Leg) -> Grant | None:
-    """The grant of the tool at the end of a leg, or what is run at an event."""
-    if len(leg.path) < 2:
-        return None
-    agents = named(project.team.agents)
-    of_events = {worker: agents[name].events for name, worker in named_events(agents).items()}
-    agent = agents.get(leg.path[-2].name)
-    given = agent.grants if agent else of_events.get(leg.path[-2].name, ())
-    toolset = NUMBERED.sub("", leg.path[-1].name)
-    grants = [each for each in given if (each.toolset, each.tool) == (toolset, leg.tool)]
-
-    def strictness(grant: Grant) -> tuple[bool, bool, tuple[int, str]]:
-        raised = {each.name for each in grant.capabilities}
-        lacks = bool(leg.capability) and leg.capability not in raised
-        return grant.decision != "allowed", lacks, min(map(gravity, grant.capabilities), default=_NO_GRAVITY)
-
-    return min(grants, key=strictness, default=None)

@@ -17,6 +17,7 @@ from llmdo.foreign.instead import (
     NO_HOST,
     OTHERS_REFUSED,
     calls_in,
+    elsewhere,
     in_permission,
     item_at,
     key_around,
@@ -43,6 +44,7 @@ _WITH_COMMANDS = frozenset({"token"})
 _OF_COMMANDS = "env"
 """The toolset of secrets that nothing but commands reads."""
 _NO_CALLS = "it then calls no other agent"
+_NOR = ", nor does any without a rule about it"
 _STILL = {"search": "still brings words if its model has it", "words": "may still bring words"}
 """The rest of a sentence about tools that may bring words, by the part of a flow that is not known."""
 _REFUSES = re.compile(
@@ -206,6 +208,12 @@ def ends_of(flow: Flow) -> list[Spot]:
     return [(each.worker, each.toolset, each.tool) for each in flow.ends]
 
 
+def only_send(flow: Flow, spots: Iterable[Spot]) -> bool:
+    """Whether tools are ways out that bring no words, so that a question about each is enough."""
+    sources = {(each.worker, each.toolset, each.tool) for legs in flow.legs for each in legs.sources}
+    return {*spots} <= {*ends_of(flow)} - sources
+
+
 def with_one_line(
     best: FlowEdit, left: list[Spot], known: Mapping[Spot, tuple[Grant, Place]]
 ) -> tuple[FlowEdit, list[Spot]]:
@@ -318,7 +326,8 @@ def without_calls(project: Foreign, flow: Flow) -> FlowEdit | None:
         return None
     if is_opencode:
         instead = in_permission(agent.at, permission_of(agent.at), "task", "deny")
-        text = f"{instead.change} ({place((instead.at or agent.at).location)}); {_NO_CALLS}"
+        at = instead.at or agent.at
+        text = f"{instead.change} ({place(at.location)}); {_NO_CALLS}{_NOR if elsewhere(at) else ''}"
         return FlowEdit(text, frozenset(), name)
     tools = _calls_at(at)
     change = _without(at, tools)

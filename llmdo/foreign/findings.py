@@ -8,7 +8,7 @@ from llmdo.base import topology
 from llmdo.base.checking import checks_among, few, reports
 from llmdo.base.diagnostic import Related, excerpt, finding, place
 from llmdo.base.values import replace
-from llmdo.foreign import advice, flows
+from llmdo.foreign import advice, flows, legs
 from llmdo.foreign.building import STARTS, named
 from llmdo.foreign.edits import way_text, without_call
 from llmdo.foreign.flows import UNKNOWN
@@ -441,7 +441,7 @@ def _of_flow(project: Foreign, code: str, name: str, flow: Flow, sentence: str) 
         project.graph.entries[name].at.location,
         f"`{name}` {sentence}, by {way_text(flow)}: `{legs_text(flow.row)}`{by_whom}{perhaps}{condition}",
         hint=advice.hint(project, flow),
-        related=advice.places(project, flow),
+        related=legs.places(project, flow),
         subject=name,
     )
 

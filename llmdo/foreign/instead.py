@@ -27,6 +27,7 @@ NO_COMMANDS = "it then runs no commands"
 REFUSED = "it is then refused"
 OTHERS_REFUSED = "whatever it does not name is then refused"
 ASKED = "a person is then asked each time"
+ALSO = ", also in other agents without a rule about it"
 NO_HOST = "its commands then reach no host"
 CONFINED = "its commands then reach no host, and change only the project"
 _WRITTEN = {
@@ -219,7 +220,7 @@ def _of_opencode(given: Grant, at: Place, word: str) -> Instead | None:
     if above[-1:] == [HEADER]:  # a list that only switches tools on and off
         name = given.tool if key == "*" else key
         quote = "" if name.isidentifier() and not is_json(at) else '"'
-        return Instead(f"write `{quote}{name}{quote}: false`", "")
+        return Instead(f"write `{quote}{name}{quote}: false`", "", at._replace(of_key=True))
     if given.server or given.tool not in _OF_OPENCODE:
         return None
     line, lost = f'"{given.tool}": "{word}"', ASKED if word == "ask" else ""
@@ -232,7 +233,7 @@ def permission_of(at: Place) -> Place:
     """The place of `permission` of opencode, there or not, in the table that a rule or an agent's place is in."""
     if "permission" in at.route:
         return Place(at.document, at.route[: at.route.index("permission") + 1])
-    is_table = isinstance(at.data, dict) and at.route[:1] in ((), ("agent",), ("agents",), ("mode",))
+    is_table = isinstance(at.data, dict) and (not at.route or (_is_of_agent(at) and len(at.route) == 2))
     return Place(at.document, (*(at.route if is_table else at.route[:-1]), "permission"))
 
 
@@ -244,7 +245,7 @@ def in_permission(at: Place, permission: Place, tool: str, word: str) -> Instead
         lines = ([f'`  "*": {rules}`'] if isinstance(rules, str) else []) + [f"`  {tool}: {word}`"]
         return Instead(f"write `{key}:` and below it {', '.join(lines)}", "", at)
     if isinstance(rules, str):
-        return Instead(f'write `{key}: {{"*": "{rules}", {line}}}`', "", permission)
+        return Instead(f'write `{key}: {{"*": "{rules}", {line}}}`', "", permission._replace(of_key=True))
     if not isinstance(rules, dict):
         return Instead(f"write `{key}: {{{line}}}`{in_a_header(at)}", "", at)
     last = [name for name in rules if fnmatchcase(tool, name)][-1:]
@@ -258,8 +259,19 @@ def in_permission(at: Place, permission: Place, tool: str, word: str) -> Instead
         return Instead(change, "", permission._replace(of_key=True))
     where = own if last == [tool] else f" at the end of `permission`{',' * bool(own)}{own}"
     like = " or the like" if word == "ask" and last != ["*"] else ""
-    ruled = permission._replace(route=(*permission.route, *last), of_key=isinstance(rules[last[0]], dict))
+    ruled = permission._replace(route=(*permission.route, *last), of_key=True)
     return Instead(f"write `{line}`{like}{where}", "", ruled)
+
+
+def elsewhere(at: Place) -> str:
+    """The rest of a sentence about what is lost by a line of opencode's settings for all agents; empty for others."""
+    is_common = is_json(at) and not _is_of_agent(at)
+    return ALSO if is_common or at.location.span is None else ""
+
+
+def _is_of_agent(at: Place) -> bool:
+    """Whether a place is in the table of one agent in settings of opencode."""
+    return len(at.route) > 1 and at.route[0] in ("agent", "agents", "mode")
 
 
 def is_under_permission(change: str) -> bool:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from llmdo.base.diagnostic import excerpt, nearest
 from llmdo.base.parts import table, text
 from llmdo.base.values import dataclass, replace
-from llmdo.features.opencode import AGENTS, PLUGINS, SETTINGS, TOOLS
+from llmdo.features.opencode import AGENTS, PLUGINS, SETTINGS, TOOLS, settings
 from llmdo.features.opencode.code import OpencodeCode, code_of
 from llmdo.features.opencode.headers import refusal
 from llmdo.features.opencode.permissions import (
@@ -181,7 +181,8 @@ class _OpencodeProject:
         common = [*rules_of(self.files, *(Place(document, ()) for document in self.documents))]
         known: dict[str, tuple[Server, Place]] = {}
         for document in self.documents:
-            known.update(servers.servers_in(document, "mcp"))
+            settings.judge(self.files, document)
+            known.update(settings.servers_in(document))
         known = {name: each for name, each in known.items() if self._may_start(each[1])}
         servers.judge(self.files, known)
         self.code.judge(common)

@@ -1,0 +1,94 @@
+"""Tables of opencode's settings of which every key is known: it drops any other one, and says nothing."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from llmdo.base.diagnostic import excerpt, nearest
+from llmdo.base.parts import table, text
+from llmdo.foreign import servers
+from llmdo.foreign.files import COUNTS, renaming
+from llmdo.syntax.document import Place
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from llmdo.foreign.files import Files
+    from llmdo.graph.described import Server
+    from llmdo.syntax.document import Document
+
+_SERVERS = {
+    "local": frozenset({"codemode", "command", "cwd", "enabled", "environment", "timeout", "type"}),
+    "remote": frozenset({"codemode", "enabled", "headers", "oauth", "timeout", "type", "url"}),
+}
+"""The keys of a server by its `type` (`McpLocalConfig` and `McpRemoteConfig` of `@opencode-ai/sdk` 1.18.33)."""
+_EVERY_SERVER = _SERVERS["local"] | _SERVERS["remote"]
+_SIGN_IN = frozenset({"callbackPort", "clientId", "clientSecret", "redirectUri", "scope"})
+_FORMATTER = frozenset({"command", "disabled", "environment", "extensions"})
+_LANGUAGE_SERVER = frozenset({"command", "disabled", "env", "extensions", "initialization"})
+_RENAMED = {
+    "callback_port": "callbackPort",
+    "client_id": "clientId",
+    "client_secret": "clientSecret",
+    "env": "environment",
+    "environment": "env",
+    "initializationOptions": "initialization",
+    "redirect_uri": "redirectUri",
+}
+"""Names that other tools, or other tables, have for the same."""
+_NOTES = frozenset({"comment", "description", "name", "note", "notes", "title"})
+"""Keys of what people write down for themselves, as they do in keys that begin with a sign."""
+
+
+def servers_in(document: Document) -> dict[str, tuple[Server, Place]]:
+    """The servers of settings, each with its place, by the keys that opencode heeds."""
+    return {
+        name: (servers.server_of({key: table(value)[key] for key in table(value) if key in _keys(value)}), at)
+        for name, value in table(document.data, "mcp").items()
+        for at in [Place(document, ("mcp", name), of_key=True)]
+    }
+
+
+def judge(files: Files, document: Document) -> None:
+    """Notes the keys that do nothing, of servers and of what formats and checks files."""
+    for at, what, known in _tables(document):
+        for key in table(at.data):
+            if key not in known | _NOTES and key[:1].isalpha():
+                _unknown(files, Place(document, (*at.route, key), of_key=True), what, known)
+
+
+def _tables(document: Document) -> Iterator[tuple[Place, str, frozenset[str]]]:
+    """The tables with the keys of each, and the name that a sentence has for them."""
+    for name, value in table(document.data, "mcp").items():
+        at = Place(document, ("mcp", name))
+        yield at, "a server", _keys(value)
+        yield Place(document, (*at.route, "oauth")), "`oauth`", _SIGN_IN
+    for name in table(document.data, "formatter"):
+        yield Place(document, ("formatter", name)), "a formatter", _FORMATTER
+    for name in table(document.data, "lsp"):
+        yield Place(document, ("lsp", name)), "a language server", _LANGUAGE_SERVER
+
+
+def _keys(server: object) -> frozenset[str]:
+    """The keys that opencode heeds of a server."""
+    return _SERVERS.get(text(table(server).get("type")), _EVERY_SERVER)
+
+
+def _unknown(files: Files, at: Place, what: str, known: frozenset[str]) -> None:
+    key = str(at.route[-1])
+    around: Mapping[str, object] = table(at._replace(route=at.route[:-1]).data)
+    if key == "args" and isinstance(around.get("command"), str):
+        return  # what is wrong there is `command`
+    is_of_other = at.route[0] == "mcp" and key in _EVERY_SERVER and what == "a server"
+    which = f"a {around.get('type')} server" if is_of_other else what
+    message = f"opencode does not know `{excerpt(key)}` of {which}, so it does nothing"
+    files.note("LDO151", at, message, _hint(at, key, known, around))
+
+
+def _hint(at: Place, key: str, known: frozenset[str], around: Mapping[str, object]) -> str | None:
+    if key == "args" and "command" in known:
+        return "write its words at the end of `command`"
+    if key == "disabled":
+        return 'write `"enabled": false`' if around[key] is True else None
+    meant = _RENAMED.get(key)
+    return renaming(at, key, meant if meant in known else nearest(key, known), counts=COUNTS)

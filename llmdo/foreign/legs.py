@@ -1,0 +1,156 @@
+"""The legs of a flow: the tool at the end of each, and the line that gives or allows it."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, NamedTuple
+
+from llmdo.base.diagnostic import Related
+from llmdo.foreign.building import named, named_events
+from llmdo.foreign.edits import NUMBERED, way_text
+from llmdo.policy.authority import gravity
+from llmdo.policy.shell.programs import is_launcher
+from llmdo.policy.shell.rules import EXEC
+from llmdo.policy.vocabulary import UNTRUSTED, WORST_FIRST
+from llmdo.reach.flows import leg_text
+from llmdo.reach.rows import Hop
+
+if TYPE_CHECKING:
+    from llmdo.foreign import Foreign
+    from llmdo.foreign.edits import Spot
+    from llmdo.foreign.flows import Flow
+    from llmdo.foreign.team import Grant
+    from llmdo.syntax.document import Place
+
+_NO_GRAVITY = (len(WORST_FIRST), "")
+_SHOWING = frozenset({
+    "awk", "bat", "cat", "diff", "git blame", "git diff", "git grep", "git log", "git show", "grep", "head", "hexdump",
+    "jq", "less", "more", "nl", "od", "rg", "sed", "sort", "strings", "tac", "tail", "xxd", "yq",
+})  # fmt: skip
+"""Beginnings of commands that show what is in files."""
+_REST = re.compile(r":?\s*\*.*", re.DOTALL)
+"""The part of a rule that is about any words."""
+
+
+class FlowLeg(NamedTuple):
+    """The way to the tool at the end of one leg of a flow."""
+
+    what: str
+    path: tuple[Hop, ...]
+    tool: str
+    is_ruled: bool = False
+    """Whether a rule that allows the tool is its place, before what gives the tool."""
+    capability: str = ""
+    """The name of the capability that its end raises; empty for any."""
+
+
+def places(project: Foreign, flow: Flow) -> list[Related]:
+    """The place that allows each leg."""
+    source, private, way = ((leg, place_of(project, leg)) for leg in legs_of(flow))
+    return [
+        Related(at.location, f"{leg.what}: `{leg_text(leg.path, leg.tool)}`")
+        for leg, at in (source, _plainest(project, flow, private[0]) or private, way)
+        if at
+    ]
+
+
+def _plainest(project: Foreign, flow: Flow, private: FlowLeg) -> tuple[FlowLeg, Place] | None:
+    """The leg of private data by the plainest tool of its agent, and its place; None unless a rule lists its commands.
+
+    Such a command may show as little as `git status`.
+    """
+    listed = _unasked(project, private)
+    if not listed or not all(EXEC in given.capabilities for given in listed):
+        return None
+    way = private.path[:-1]
+    legs = (
+        private._replace(path=(*way, Hop(each.toolset, None)), tool=each.tool)
+        for each in flow.legs[0].private
+        if each.worker == way[-1].name
+    )
+    tools = [(leg, given) for leg in legs for given in _unasked(project, leg)]
+    leg, given = min(tools, key=lambda tool: _obscurity(tool[1]), default=(private, None))
+    at = given.at if given and not is_called(project, private) else place_of(project, private)
+    return (leg, at) if at else None
+
+
+def _unasked(project: Foreign, leg: FlowLeg) -> list[Grant]:
+    """The grants of the tool at the end of a leg about which nobody is asked."""
+    return [given for given in grants_of(project, leg) if given.decision == "allowed"]
+
+
+def _obscurity(given: Grant) -> int:
+    """How little a tool says about the data that it reads, from 0."""
+    names = {each.name for each in given.capabilities}
+    if not any(map(EXEC.covers_name, names)):
+        return 0 if "fs.read" in names and "fs.write" not in names else 4
+    rule = str(given.rule_at.route[-1]) if given.rule_at and given.rule_at.route else ""
+    words = _REST.sub("", given.tool.partition("(")[2].removesuffix(")") or rule).split()
+    if not _SHOWING.isdisjoint((" ".join(words[:1]), " ".join(words[:2]))) or words == ["git"]:
+        return 1
+    return 2 if words and is_launcher(words[0]) else 3
+
+
+def legs_of(flow: Flow) -> tuple[FlowLeg, FlowLeg, FlowLeg]:
+    """The legs of a flow: a stranger's words, private data and the way out."""
+    row = flow.row
+    return (
+        FlowLeg("a stranger's words", row.source, row.source_tool, capability=UNTRUSTED),
+        FlowLeg("private data", row.private, row.private_tool),
+        FlowLeg(
+            way_text(flow).partition(",")[0],
+            row.path,
+            row.tool,
+            is_ruled=True,
+            capability=row.capability.name,
+        ),
+    )
+
+
+def leg_of(spot: Spot) -> FlowLeg:
+    """A tool of a worker as the end of a leg."""
+    worker, toolset, tool = spot
+    return FlowLeg("", (Hop(worker, None), Hop(toolset, None)), tool, is_ruled=True)
+
+
+def is_called(project: Foreign, leg: FlowLeg) -> bool:
+    """Whether what a file says about a leg is the call of an agent that is built in."""
+    agent = named(project.team.agents).get(leg.path[-2].name) if len(leg.path) > 2 else None
+    return agent is not None and not agent.path and leg.path[1].use is not None
+
+
+def place_of(project: Foreign, leg: FlowLeg) -> Place | None:
+    """The place that gives the tool at the end of a leg, or the rule that allows it."""
+    if given := grant_of(project, leg):
+        caller = named(project.team.agents).get(leg.path[-2].name)
+        if caller and not caller.path and len(leg.path) > 2 and leg.path[1].use:
+            return leg.path[1].use.at  # built in: what calls it is what a file says
+        rule = given.rule_at if leg.is_ruled else None
+        if rule and rule.location.path.endswith("/SKILL.md") and given.at.location.path != rule.location.path:
+            rule = None  # a skill spares questions; what an agent has says its own file
+        return rule or given.at
+    use = leg.path[-1].use if leg.path else None
+    return use.at if use else None
+
+
+def grant_of(project: Foreign, leg: FlowLeg) -> Grant | None:
+    """The grant of the tool at the end of a leg, or what is run at an event."""
+
+    def strictness(grant: Grant) -> tuple[bool, bool, tuple[int, str]]:
+        raised = {each.name for each in grant.capabilities}
+        lacks = bool(leg.capability) and leg.capability not in raised
+        return grant.decision != "allowed", lacks, min(map(gravity, grant.capabilities), default=_NO_GRAVITY)
+
+    return min(grants_of(project, leg), key=strictness, default=None)
+
+
+def grants_of(project: Foreign, leg: FlowLeg) -> list[Grant]:
+    """The grants of the tool at the end of a leg, one for each rule about it."""
+    if len(leg.path) < 2:
+        return []
+    agents = named(project.team.agents)
+    of_events = {worker: agents[name].events for name, worker in named_events(agents).items()}
+    agent = agents.get(leg.path[-2].name)
+    given = agent.grants if agent else of_events.get(leg.path[-2].name, ())
+    toolset = NUMBERED.sub("", leg.path[-1].name)
+    return [each for each in given if (each.toolset, each.tool) == (toolset, leg.tool)]

@@ -1,0 +1,19 @@
+"""Keys that opencode drops from its settings give nothing."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from llmdo import foreign
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def test_a_server_has_the_variables_of_environment_alone(tmp_path: Path) -> None:
+    (tmp_path / "opencode.json").write_text(
+        '{"mcp": {"both": {"type": "local", "command": ["a"], "env": {"A": "1"}, "environment": {"B": "2"}}}}'
+    )
+    agents = foreign.read("opencode", tmp_path).team.agents
+    servers = {grant.server for agent in agents for grant in agent.grants if grant.server}
+    assert {server.env for server in servers} == {("B",)}
