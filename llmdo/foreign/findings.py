@@ -436,10 +436,11 @@ def _of_flow(project: Foreign, code: str, name: str, flow: Flow, sentence: str) 
     hook = refuser(project, flow)
     perhaps = f"; a hook before `{excerpt(flow.row.tool)}` may refuse it ({place(hook)})" if hook else ""
     condition = advice.condition(project, flow)
+    way = f"{way_text(flow)}{legs.by_option(project, flow)}"
     return finding(
         code,
         project.graph.entries[name].at.location,
-        f"`{name}` {sentence}, by {way_text(flow)}: `{legs_text(flow.row)}`{by_whom}{perhaps}{condition}",
+        f"`{name}` {sentence}, by {way}: `{legs_text(flow.row)}`{by_whom}{perhaps}{condition}",
         hint=advice.hint(project, flow),
         related=legs.places(project, flow),
         subject=name,

@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from llmdo.base.diagnostic import Related
 from llmdo.foreign.building import named, named_events
+from llmdo.foreign.commands import through
 from llmdo.foreign.edits import NUMBERED, way_text
+from llmdo.foreign.flows import WayOut
 from llmdo.policy.authority import gravity
 from llmdo.policy.shell.programs import is_launcher
 from llmdo.policy.shell.rules import EXEC
@@ -52,6 +54,16 @@ def places(project: Foreign, flow: Flow) -> list[Related]:
         for leg, at in (source, _plainest(project, flow, private[0]) or private, way)
         if at
     ]
+
+
+def by_option(project: Foreign, flow: Flow) -> str:
+    """The option by which a listed command runs any other, where a key has the rule, as the end of a sentence."""
+    way = legs_of(flow)[-1]
+    given = grant_of(project, way)
+    if flow.way != WayOut.ANY_COMMAND or "(" in way.tool or given is None or given.rule_at is None:
+        return ""
+    pattern = given.rule_at.route[-1] if given.rule_at.route else ""
+    return through(f"{way.tool}({pattern})")
 
 
 def _plainest(project: Foreign, flow: Flow, private: FlowLeg) -> tuple[FlowLeg, Place] | None:
