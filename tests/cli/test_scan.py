@@ -20,6 +20,10 @@ def scan(cwd: Path, *words: str) -> subprocess.CompletedProcess[str]:
     return commands.llmdo(cwd, "scan", *words)
 
 
+SETTINGS = '`"permissions": {"defaultMode": "default"}` into `.claude/settings.json`'
+ASKING = f"or write {SETTINGS}: a person is then asked each time"
+
+
 @pytest.fixture
 def project(tmp_path: Path) -> Path:
     shutil.copytree(CASES / "LDO552" / "claude-readme" / ".claude", tmp_path / "project" / ".claude")
@@ -83,7 +87,7 @@ def test_json_has_both_legs_of_a_flow_and_the_line_of_each_step(project: Path) -
     }
     edit = f"write `tools: Read, WebFetch`, without `Agent(releaser)` ({triage}:4:24)"
     milder = "`WebFetch` can then still send data: write `tools: Read` instead"
-    assert leak["hint"] == f"{edit}; it then calls no other agent; {milder}"
+    assert leak["hint"] == f"{edit}; it then calls no other agent; {milder}; {ASKING}"
 
 
 def test_what_a_person_is_asked_about_is_no_flow(project: Path) -> None:
@@ -101,16 +105,17 @@ def test_a_finding_stands_among_the_first_lines(project: Path) -> None:
     before, _, after = scan(project).stdout.partition("findings, the worst first\n")
     assert len(before.splitlines()) + 1 <= 12
     assert after.startswith(
-        " 1. `triage` can send private data on the word of a page that it reads, by any command\n"
+        " 1. `triage` can send private data on the word of a page that it reads, by any command; unless its\n"
     )
 
 
 def test_each_leg_of_a_flow_stands_with_its_place_and_one_edit(project: Path) -> None:
     lines = [line.strip() for line in scan(project).stdout.splitlines()]
     start = lines.index(
-        "1. `triage` can send private data on the word of a page that it reads, by any command"
+        "1. `triage` can send private data on the word of a page that it reads, by any command; unless its"
     )
-    assert lines[start + 1 : start + 5] == [
+    assert lines[start + 1 : start + 6] == [
+        "session asks: no file sets a mode",
         "a stranger's words: `triage > WebFetch` (.claude/agents/triage.md:4:14)",
         "private data: `triage > Read` (.claude/agents/triage.md:4:8)",
         "any command: `triage > releaser > Bash` (.claude/agents/releaser.md:4:8)",
@@ -118,8 +123,8 @@ def test_each_leg_of_a_flow_stands_with_its_place_and_one_edit(project: Path) ->
     ]
     edit = "write `tools: Read, WebFetch`, without `Agent(releaser)` (.claude/agents/triage.md:4:24)"
     milder = "`WebFetch` can then still send data: write `tools: Read` instead"
-    hint = f"hint: {edit}; it then calls no other agent; {milder}"
-    assert " ".join(lines[start + 5 : start + 7]) == hint
+    hint = f"hint: {edit}; it then calls no other agent; {milder}; {ASKING}"
+    assert " ".join(lines[start + 6 : start + 10]) == hint
 
 
 def test_whoever_may_run_any_command_has_a_place(project: Path) -> None:
