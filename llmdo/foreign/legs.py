@@ -30,6 +30,8 @@ _SHOWING = frozenset({
     "jq", "less", "more", "nl", "od", "rg", "sed", "sort", "strings", "tac", "tail", "xxd", "yq",
 })  # fmt: skip
 """Beginnings of commands that show what is in files."""
+_UNSANDBOXED = "unsandboxed "
+"""The beginning of a tool of Codex, before the beginning of a command that a rule lets out of the sandbox."""
 _REST = re.compile(r":?\s*\*.*", re.DOTALL)
 """The part of a rule that is about any words."""
 
@@ -57,13 +59,14 @@ def places(project: Foreign, flow: Flow) -> list[Related]:
 
 
 def by_option(project: Foreign, flow: Flow) -> str:
-    """The option by which a listed command runs any other, where a key has the rule, as the end of a sentence."""
+    """The option by which a listed command runs any other, where its rule is a key or of Codex: the end of a sentence."""
     way = legs_of(flow)[-1]
     given = grant_of(project, way)
     if flow.way != WayOut.ANY_COMMAND or "(" in way.tool or given is None or given.rule_at is None:
         return ""
+    of_codex = way.tool.removeprefix(_UNSANDBOXED)
     pattern = given.rule_at.route[-1] if given.rule_at.route else ""
-    return through(f"{way.tool}({pattern})")
+    return through(f"{way.tool}({of_codex if of_codex != way.tool else pattern})")
 
 
 def _plainest(project: Foreign, flow: Flow, private: FlowLeg) -> tuple[FlowLeg, Place] | None:

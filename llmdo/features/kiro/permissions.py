@@ -227,7 +227,7 @@ def _fewer_commands(rule: PermissionRule, rules: Iterable[PermissionRule]) -> st
     by_name = [each for each in RULES.about(rules, SHELL) if each.pattern and each.decision == "allowed"]
     lists = dict.fromkeys(f"`{_list_of(each)}`" for each in by_name if each is not rule)
     if not lists:
-        return "allow the commands that ask too often by name, in `toolsSettings.shell.allowedCommands`"
+        return "take this out, and name the commands that ask too often, in `toolsSettings.shell.allowedCommands`"
     others = [each for each in _as_wide(by_name, LINES[SHELL]) if each is not rule]
     wide = " and ".join(_out_of(name, each) for name, each in _by_list(others).items())
     also = f", and take {wide}, which allow as much" if wide else ""
