@@ -59,7 +59,7 @@ def places(project: Foreign, flow: Flow) -> list[Related]:
 
 
 def by_option(project: Foreign, flow: Flow) -> str:
-    """The option by which a listed command runs any other, where its rule is a key or of Codex: the end of a sentence."""
+    """The option by which a listed command runs any other, where a key or Codex has the rule: the end of a sentence."""
     way = legs_of(flow)[-1]
     given = grant_of(project, way)
     if flow.way != WayOut.ANY_COMMAND or "(" in way.tool or given is None or given.rule_at is None:
