@@ -268,6 +268,8 @@ class _OpencodeProject:
         model_of = self._model(header, is_called=mode != "primary")
         grants = [*grants_by(rules, at, known, toolset, model_of)]
         grants += self.code.grants(rules)
+        if self._lacks_provider(agent, header):
+            grants = [replace(each, condition="once its `model` names a provider") for each in grants]
         self.code.judge(own)
         is_leaf = mode == "subagent" and not self._nests((*own, *common))
         everyone = None if is_leaf or RULES.about(rules, TASK) else at
@@ -288,6 +290,18 @@ class _OpencodeProject:
             # A call may be over the worker that stands for every agent, but those that nest have a rule about it.
             max_depth=self.depth + (everyone is not None) - (mode == "subagent" and self.depth > 0),
         )
+
+    def _lacks_provider(self, agent: _Declaration, header: Mapping[str, object]) -> bool:
+        """Whether the model of an agent is a name without a provider, which opencode finds nowhere; noted."""
+        model = header.get("model")
+        if not isinstance(model, str) or not model or not {"/", "{"}.isdisjoint(model):
+            return False
+        message = (
+            f"opencode takes `{excerpt(model)}` for a provider without a model, so this agent does not start"
+        )
+        hint = f"write the provider before it: `PROVIDER/{excerpt(model)}`"
+        self.files.note("LDO151", agent.place("model"), message, hint)
+        return True
 
     def _nests(self, rules: Iterable[PermissionRule]) -> bool:
         """Whether an agent with these rules calls others below another one: by a rule about that, where they nest."""
