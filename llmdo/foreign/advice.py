@@ -179,7 +179,9 @@ def _change_of(project: Foreign, spot: Spot, best: FlowEdit, *, is_way: bool) ->
         return None
     if instead is None:
         text = _edit(project, leg_of(spot))
-        return f"{text.partition('); ')[0]})" if text else None
+        lost = lost_as_well(project, given, spot[0])
+        also = ", also from other agents" if text and lost and lost in text else ""
+        return f"{text.partition('); ')[0]}){also}" if text else None
     change, where = instead.change, f"({place((instead.at or at).location)})"
     if where in best.text and is_under_permission(change):
         line = f'write `"{given.tool}": "{"ask" if is_way else "deny"}"`'

@@ -87,7 +87,8 @@ class OpencodeCode:
             source = self.files.source(plugin.path) if plugin.path else None
             if source is None or _GIVES_TOOLS.search(source.text):
                 unknown = (capability_of(plugin.name), str(UNTRUSTED))
-                yield from _grant(f"tools of plugin {plugin.name}", "any", plugin.at, unknown, rules)
+                every = f"tools of plugin {plugin.name}"
+                yield from _grant(every, every, plugin.at, unknown, rules)
 
     def judge(self, rules: Iterable[PermissionRule]) -> None:
         """Notes the rules that ask about a tool in code, which nothing obeys."""
