@@ -210,16 +210,24 @@ def foreign_delegate_gain(project: Foreign) -> Iterator[Diagnostic]:
             if gain.first.use is None or (gain.first.name not in agents and not has_shell):
                 continue  # what comes by calling just anybody is in the table, unless it is a shell
             path = gain.rows[0].path
-            if (flow := sending.get(entry.name)) and path_text(flow.row.path) == path_text(path):
+            cut = without_call(gain.first.use.at)
+            if (flow := sending.get(entry.name)) and (
+                path_text(flow.row.path) == path_text(path) or _mends(project, flow, cut)
+            ):
                 continue
             yield finding(
                 "LDO550",
                 gain.first.use.at.location,
                 f"`{entry.name}` gains {_gained(gain)}",
-                hint=without_call(gain.first.use.at),
+                hint=cut,
                 related=edges(path)[1:],
                 subject=entry.name,
             )
+
+
+def _mends(project: Foreign, flow: Flow, cut: str | None) -> bool:
+    """Whether the edit of a flow is one that ends a call."""
+    return cut is not None and (advice.hint(project, flow) or "").startswith(cut.partition(");")[0])
 
 
 def _gained(gain: Gain) -> str:
