@@ -50,8 +50,8 @@ _ELSEWHERE = ("claude-in-chrome", "claude_ai_", "computer-use", "ide")
 class AgentContext:
     """The context of an agent file."""
 
-    identities: Mapping[str, None]
-    """The agents of the project, in the order of the files."""
+    identities: Mapping[str, str]
+    """The names of the agents of the project, in the order of the files, each with the one that is shown."""
     home: ClaudeHome
     plugin: str | None
     """The plugin that the agent comes with."""
@@ -280,6 +280,7 @@ class AgentReader:
         for name in (word.strip() for word in agents.split(",")):
             own = f"{self.around.plugin}:{name}"
             called = own if own in known else name
+            called = known.get(called, called)
             if called in known or called in BUILT_IN:
                 if not self.around.home.settings.denies_call(called):
                     yield AgentCall(name=called, at=place)
