@@ -191,7 +191,9 @@ class _ModeReader:
             allowed = Place(declared.document, (*declared.route, "alwaysAllow"))
             is_allowed = any(isinstance(tool, str) for tool in items(allowed.data))
             origin = declared.document.source.path if is_allowed else _ASKS
-            grant = servers.grant(name, server, at, "allowed" if is_allowed else "needs_approval", origin)
+            grant = servers.grant(
+                name, server, declared, "allowed" if is_allowed else "needs_approval", origin
+            )
             yield replace(grant, rule_at=allowed if is_allowed else None)
 
     def _judge(self, document: Document, route: Route, mode: Mapping[str, Json]) -> None:
