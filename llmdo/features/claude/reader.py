@@ -121,13 +121,11 @@ class _AgentFile:
     """Its name as the agent of a plugin, where it is the project's own as well."""
 
 
-def _agent_files(files: Files, paths: Sequence[str], plugins: Iterable[ClaudePlugin]) -> list[_AgentFile]:
+def _agent_files(files: Files, paths: Sequence[str], plugins: Sequence[ClaudePlugin]) -> list[_AgentFile]:
     """The agents among the files at `paths` and of the plugins; notes why others are none."""
-    plugins = tuple(plugins)
     prefixes = {path: (plugin.name, prefix) for plugin in plugins for path, prefix in plugin.agents.items()}
     names = {plugin.root: plugin.name for plugin in plugins}
     refused = {plugin.root for plugin in plugins if plugin.is_refused}
-    own_plugins = {plugin.name for plugin in plugins if not plugin.root}
     agents: list[_AgentFile] = []
     others: dict[str, Diagnostic] = {}
     for path in sorted({*paths, *prefixes} - _samples(files, paths, prefixes)):
@@ -165,7 +163,7 @@ def _agent_files(files: Files, paths: Sequence[str], plugins: Iterable[ClaudePlu
             continue
         files.problems.extend(text.document.problems)
         scoped = _AgentFile(path, text, plugin, excerpt(prefix + _own_name(path, text), MAX_NAME))
-        agents.extend(_as_own(scoped, own_plugins) if own and plugin else [scoped])
+        agents.extend(_as_own(scoped, names.get("")) if own and plugin else [scoped])
     folders = {_home(file.path) for file in agents}
     files.problems.extend(
         note
@@ -210,11 +208,11 @@ def _lacking(text: reading.Text, *, is_own: bool, is_listed: bool) -> str | None
     return None if header.get("description") else "no `description`"
 
 
-def _as_own(scoped: _AgentFile, own_plugins: Collection[str]) -> Iterator[_AgentFile]:
+def _as_own(scoped: _AgentFile, own_plugin: str | None) -> Iterator[_AgentFile]:
     """A plugin's agent as that of the project, where it lies, and of a plugin that is a folder of the project."""
     name = excerpt(_own_name(scoped.path, scoped.text), MAX_NAME)
     yield replace(scoped, plugin=None, name=name, alias=scoped.name)
-    if scoped.plugin not in own_plugins:
+    if scoped.plugin != own_plugin:
         yield scoped
 
 
