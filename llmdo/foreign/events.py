@@ -53,6 +53,8 @@ HARMLESS = frozenset(
     }
 )  # fmt: skip
 """Programs that answer nothing of their own."""
+_ALLOWS = re.compile(r"""\\?["'](?:allow|approve)\\?["']|(?:permissionDecision|behavior)\W{1,8}allow""")
+"""The answer of a hook in place of a person, in its command or its script."""
 _STEP = re.compile(r"[;|&\n]+|\$\(")
 _TEST = re.compile(r"\[\[\s[^\[\]]{0,1000}(?:\[[^\[\]]{0,100}\][^\[\]]{0,1000})?\s\]\]")
 """A condition of the shell, which prints nothing, whatever it runs."""
@@ -335,6 +337,14 @@ def is_harmless(command: str) -> bool:
     steps = (_WORD.findall(step) for step in _STEP.split(_TEST.sub("", command)))
     programs = (next((word for word in words if "=" not in word), ":") for words in steps)
     return all(program in HARMLESS or program.isdigit() for program in programs)
+
+
+def may_allow(files: Files, command: str, root: str = "") -> bool | None:
+    """Whether the text of a hook's command or script answers `allow`; None if it does not, False if that is unknown."""
+    own = [script for _, script in project_scripts(files, command, root)]
+    if any(_ALLOWS.search(each) for each in (command, *own)):
+        return True
+    return None if own or is_harmless(command) else False
 
 
 def _is_known(command: str, own: Mapping[str, str]) -> bool:

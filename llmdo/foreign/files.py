@@ -8,12 +8,13 @@ from llmdo.base.diagnostic import Related, excerpt, finding, nearest
 from llmdo.base.source import Source
 from llmdo.base.values import dataclass, field
 from llmdo.foreign import reading
+from llmdo.foreign.meaning import NO_MEANINGS, meant_tool
 from llmdo.foreign.tree import few
 from llmdo.syntax.document import Document, Place
 from llmdo.syntax.globs import Glob
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from llmdo.base.diagnostic import Diagnostic
     from llmdo.foreign.tree import Tree
@@ -197,10 +198,12 @@ class Files:
         hint = renaming(place, name, nearest(name, known)) or "it may come from a person's own configuration"
         self.note_together("LDO250", place, message, hint)
 
-    def unknown_tool(self, place: Place, name: str, known: Iterable[str]) -> None:
-        """Notes a tool that the format does not have."""
+    def unknown_tool(
+        self, place: Place, name: str, known: Iterable[str], by_meaning: Mapping[str, str] = NO_MEANINGS
+    ) -> None:
+        """Notes a tool that the format does not have; `by_meaning` are those that it has, by what they do."""
         message = f"{self.product} has no tool `{excerpt(name)}`"
-        self.note("LDO250", place, message, renaming(place, name, nearest(name, known)))
+        self.note("LDO250", place, message, renaming(place, name, meant_tool(name, known, by_meaning)))
 
     def unknown_agent(self, place: Place, name: str, known: Iterable[str]) -> None:
         """Notes an agent that is not in the project."""

@@ -19,6 +19,7 @@ from llmdo.foreign.team import NAME_TOOLS
 from llmdo.policy.authority import Capability, gravity
 from llmdo.reach.flows import legs_text
 from llmdo.reach.risks import SHELL, edges, gains, is_in_a_shell, path_text
+from llmdo.syntax.document import Place
 from llmdo.syntax.frontmatter import MOVE_DOWN, late_header
 
 if TYPE_CHECKING:
@@ -295,12 +296,22 @@ def foreign_inherits_everything(project: Foreign) -> Iterator[Diagnostic]:
             why = "this stands above the `---` of its header" if late else _why_everything(form, agent)
             yield finding(
                 "LDO551",
-                late.above if late else agent.at.location,
+                late.above if late else _all_tools_place(agent).location,
                 f"`{name}` has every tool{but}{others}, because {why}{_by_whom(project, agent, name)}",
                 hint=_fewer_tools(form, agent, late),
                 subject=name,
                 gated=_is_asked(agent),
             )
+
+
+def _all_tools_place(agent: Agent) -> Place:
+    """The `*` in an agent's list of tools; without one, what names the agent."""
+    document, listed = agent.at.document, agent.header.get("tools")
+    if len(agent.at.route) > 1 or document.data.get("tools") != listed:
+        return agent.at
+    if isinstance(listed, list) and "*" in listed:
+        return Place(document, ("tools", listed.index("*")))
+    return Place(document, ("tools",)) if listed == "*" else agent.at
 
 
 def _why_everything(form: str, agent: Agent) -> str:

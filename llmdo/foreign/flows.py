@@ -408,7 +408,7 @@ class _Tools:
         """Whether the names of a known server's tools say that they read there, or search, at the server's own host."""
         is_of_pages = shape.toolset in self._browsers
         return all(
-            _says_search(name) if is_of_pages else _says_reading(name)
+            _says_search(name) if is_of_pages else says_reading(name)
             for tool in (shape.tool, *shape.other_tools)
             for name in [_own_name(_plain(shape.toolset), tool)]
         )
@@ -480,7 +480,8 @@ def _own_name(toolset: str, tool: str) -> str:
     return tool.removeprefix(toolset).lstrip("._/").lower()
 
 
-def _says_reading(name: str) -> bool:
+def says_reading(name: str) -> bool:
+    """Whether the name of a server's tool, in small letters, begins with a word of tools that change nothing."""
     words = _WORD.findall(name)
     return words[:1] in _READING or (words[:1] in _SERVER_FIRST and words[1:2] in _READING)
 

@@ -123,8 +123,8 @@ def instead_of(form: str, given: Grant, at: Place, *, is_way: bool) -> Instead |
     if form == "opencode":
         return _of_opencode(given, at, "ask" if is_way else "deny")
     tool = given.tool.partition("(")[0]
-    if form == "gemini" and is_json(at) and at.location.span is None:
-        return Instead(f"write `{tool}` into `tools.exclude`", "")
+    if setting := _in_settings(form, given, at):
+        return setting
     if form == "github-actions" and "permission" in at.route:  # of opencode, where a question is a refusal
         part = f'write `"deny"` for `{excerpt(str(at.route[-1]))}`'
         return _of_opencode(given, at, "deny") if tool == given.tool else Instead(part, "")
@@ -137,6 +137,15 @@ def instead_of(form: str, given: Grant, at: Place, *, is_way: bool) -> Instead |
     if _FLAG.fullmatch(marked := _marked(at)):
         return Instead(f'write `--allowedTools "{written[0]}"` in place of `{marked}`', written[1])
     return Instead(f"write `{written[0]}` or the like in place of {name}", written[1])
+
+
+def _in_settings(form: str, given: Grant, at: Place) -> Instead | None:
+    """The line of a format's settings that takes a tool away."""
+    if form == "roo" and given.server:
+        return Instead(f'write `"disabled": true` for `{excerpt(given.tool)}`', "", given.at)
+    if form == "gemini" and is_json(at) and at.location.span is None:
+        return Instead(f"write `{given.tool.partition('(')[0]}` into `tools.exclude`", "")
+    return None
 
 
 def _of_claude(given: Grant, at: Place) -> Instead | None:

@@ -9,7 +9,7 @@ from llmdo.base.diagnostic import Related
 from llmdo.foreign.building import named, named_events
 from llmdo.foreign.commands import through
 from llmdo.foreign.edits import NUMBERED, way_text
-from llmdo.foreign.flows import WayOut
+from llmdo.foreign.flows import WayOut, says_reading
 from llmdo.policy.authority import gravity
 from llmdo.policy.shell.programs import is_launcher
 from llmdo.policy.shell.rules import EXEC
@@ -34,6 +34,9 @@ _UNSANDBOXED = "unsandboxed "
 """The beginning of a tool of Codex, before the beginning of a command that a rule lets out of the sandbox."""
 _REST = re.compile(r":?\s*\*.*", re.DOTALL)
 """The part of a rule that is about any words."""
+
+_NAME = re.compile(r"__|[/.:]")
+"""What is between a server and its tool."""
 
 
 class FlowLeg(NamedTuple):
@@ -151,12 +154,22 @@ def place_of(project: Foreign, leg: FlowLeg) -> Place | None:
 def grant_of(project: Foreign, leg: FlowLeg) -> Grant | None:
     """The grant of the tool at the end of a leg, or what is run at an event."""
 
-    def strictness(grant: Grant) -> tuple[bool, bool, tuple[int, str]]:
+    def strictness(grant: Grant) -> tuple[bool, bool, tuple[int, str], bool]:
         raised = {each.name for each in grant.capabilities}
         lacks = bool(leg.capability) and leg.capability not in raised
-        return grant.decision != "allowed", lacks, min(map(gravity, grant.capabilities), default=_NO_GRAVITY)
+        gravest = min(map(gravity, grant.capabilities), default=_NO_GRAVITY)
+        return grant.decision != "allowed", lacks, gravest, _is_odd(grant, leg)
 
     return min(grants_of(project, leg), key=strictness, default=None)
+
+
+def _is_odd(grant: Grant, leg: FlowLeg) -> bool:
+    """Whether the tool that a list names is an odd example of its server's: one that writes, of those that read."""
+    is_item = bool(grant.at.route) and isinstance(grant.at.route[-1], int)
+    listed = grant.at.data
+    if not leg.what or not is_item or not isinstance(listed, str):
+        return False
+    return says_reading(_NAME.split(listed)[-1].lower()) is leg.is_ruled
 
 
 def grants_of(project: Foreign, leg: FlowLeg) -> list[Grant]:

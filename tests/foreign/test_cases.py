@@ -41,6 +41,8 @@ def test_what_is_said_is_what_the_case_expects(case: Path, tmp_path: Path) -> No
     (root / "page.md").unlink(missing_ok=True)
     read = foreign.read(format_of(case), root)
     diagnostics = findings.check(read)
+    places = [at.path for each in diagnostics for at in (each.at, *(other.at for other in each.related))]
+    assert [path for path in places if not (root / path).exists()] == []
     reached = render.alike((entry, read.analysis.of(entry)) for entry in read.graph.entries.values())
     if (case / "page.md").exists():
         drawn = page(read, summary_of(read, diagnostics), list(reached))

@@ -40,6 +40,11 @@ _FOR_TOOLS = frozenset({"allowed-tools", "allowedTools", "allowed_tools", "permi
 """Keys for tools in other files, called `tools` in an agent file."""
 _NOT_IN_PLUGINS = ("hooks", "mcpServers", "permissionMode")
 _MEMORIES = frozenset({"local", "project", "user"})
+_BY_MEANING = {
+    "command": "Bash", "edit": "Edit", "fetch": "WebFetch", "find": "Glob", "grep": "Grep", "read": "Read",
+    "search": "WebSearch", "write": "Write",
+}  # fmt: skip
+"""The tools for what those of other clients do."""
 _REMEMBERING = ("Read", "Write", "Edit")
 """The tools that an agent gets with a memory, so that it can keep it."""
 _ELSEWHERE = ("claude-in-chrome", "claude_ai_", "computer-use", "ide")
@@ -50,8 +55,8 @@ _ELSEWHERE = ("claude-in-chrome", "claude_ai_", "computer-use", "ide")
 class AgentContext:
     """The context of an agent file."""
 
-    identities: Mapping[str, None]
-    """The agents of the project, in the order of the files."""
+    identities: Mapping[str, str]
+    """The names of the agents of the project, in the order of the files, each with the one that is shown."""
     home: ClaudeHome
     plugin: str | None
     """The plugin that the agent comes with."""
@@ -241,7 +246,7 @@ class AgentReader:
                 if tool not in CALLING | {WORKFLOW}:
                     yield from tools.named(tool, place)
             else:
-                self.files.unknown_tool(place, tool, LINES)
+                self.files.unknown_tool(place, tool, LINES, _BY_MEANING)
         # The servers of its own file come to an agent beside those of its list.
         for server, (_, place) in self._own_servers().items():
             yield from tools.of_server(f"mcp__{server}", place)
@@ -280,6 +285,7 @@ class AgentReader:
         for name in (word.strip() for word in agents.split(",")):
             own = f"{self.around.plugin}:{name}"
             called = own if own in known else name
+            called = known.get(called, called)
             if called in known or called in BUILT_IN:
                 if not self.around.home.settings.denies_call(called):
                     yield AgentCall(name=called, at=place)

@@ -178,7 +178,7 @@ class _HomeReader:
         events += server_events(self.files, servers)
         if not settings.no_hooks:
             events += hook_events(self.files, tables)
-            events += command_events(self.files, [*commands, *brought])
+            events += command_events(self.files, dict.fromkeys([*commands, *brought]))
             for plugin in plugins:
                 events += hook_events(self.files, plugin.hooks, plugin.root)
         known = {plugin.name for plugin in self.plugins}

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from llmdo.base.parts import items, table, text, texts
 from llmdo.base.values import dataclass
-from llmdo.foreign.events import is_harmless, project_scripts
+from llmdo.foreign.events import may_allow
 from llmdo.syntax.document import Place
 
 if TYPE_CHECKING:
@@ -21,7 +21,6 @@ ASKED = "PermissionRequest"
 EVENTS = ("PreToolUse", ASKED)
 """The events whose hooks may answer `allow`."""
 
-_ALLOWS = re.compile(r"""\\?["'](?:allow|approve)\\?["']|(?:permissionDecision|behavior)\W{1,8}allow""")
 _PLAIN = re.compile(r"[\w\s,|-]*")
 _SIMPLE = re.compile(r"\^?(?:[\w-]|\.\*)*\$?(?:\|\^?(?:[\w-]|\.\*)*\$?)*")
 """Regular expressions that are names with any part left out."""
@@ -95,7 +94,4 @@ def _allows(files: Files, event: str, handler: Mapping[str, object], root: str) 
     if kind != "command":
         return False
     command = "\n".join([text(handler.get("command")), *texts(handler.get("args"))])
-    scripts = [script for _, script in project_scripts(files, command, root)]
-    if any(_ALLOWS.search(each) for each in (command, *scripts)):
-        return True
-    return None if scripts or is_harmless(command) else False
+    return may_allow(files, command, root)

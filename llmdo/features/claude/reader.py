@@ -51,7 +51,7 @@ def read(tree: Tree) -> Team:
     plugins = plugins_in(files)
     agent_files = _agent_files(files, paths, plugins)
     homes = homes_of(files, plugins, [file.path for file in agent_files])
-    identities = dict.fromkeys(file.name for file in agent_files)
+    identities = {name: file.name for file in agent_files for name in (file.alias, file.name) if name}
     at_plugins = {each.name: with_plugin(files, homes[""], each) for each in plugins}
     agents = [
         AgentReader(
@@ -117,11 +117,12 @@ class _AgentFile:
     plugin: str | None
     name: str
     """Its name in Claude Code: its own, after that of its plugin."""
+    alias: str = ""
+    """Its name as the agent of a plugin, where it is the project's own as well."""
 
 
-def _agent_files(files: Files, paths: Sequence[str], plugins: Iterable[ClaudePlugin]) -> list[_AgentFile]:
+def _agent_files(files: Files, paths: Sequence[str], plugins: Sequence[ClaudePlugin]) -> list[_AgentFile]:
     """The agents among the files at `paths` and of the plugins; notes why others are none."""
-    plugins = tuple(plugins)
     prefixes = {path: (plugin.name, prefix) for plugin in plugins for path, prefix in plugin.agents.items()}
     names = {plugin.root: plugin.name for plugin in plugins}
     refused = {plugin.root for plugin in plugins if plugin.is_refused}
@@ -146,6 +147,7 @@ def _agent_files(files: Files, paths: Sequence[str], plugins: Iterable[ClaudePlu
         if (source := files.source(path)) is None:
             continue  # which was noted
         text = files.header(path, KEYS)
+        own = own and (plugin is None or _is_project_agent(path, text))
         if text is None and path in prefixes:
             others[path] = reading.headless(source, _COUNTS)
             text = files.text_or_prompt(path, KEYS)
@@ -160,7 +162,8 @@ def _agent_files(files: Files, paths: Sequence[str], plugins: Iterable[ClaudePlu
                 others[path] = lost if lacking else reading.headless(source, _NOT_LOADED)
             continue
         files.problems.extend(text.document.problems)
-        agents.append(_AgentFile(path, text, plugin, excerpt(prefix + _own_name(path, text), MAX_NAME)))
+        scoped = _AgentFile(path, text, plugin, excerpt(prefix + _own_name(path, text), MAX_NAME))
+        agents.extend(_as_own(scoped, names.get("")) if own and plugin else [scoped])
     folders = {_home(file.path) for file in agents}
     files.problems.extend(
         note
@@ -203,6 +206,20 @@ def _lacking(text: reading.Text, *, is_own: bool, is_listed: bool) -> str | None
     if str(header["name"]).startswith("-") or ":" in str(header["name"]):
         return "a `name` with `:`, or that begins with `-`"
     return None if header.get("description") else "no `description`"
+
+
+def _as_own(scoped: _AgentFile, own_plugin: str | None) -> Iterator[_AgentFile]:
+    """A plugin's agent as that of the project, where it lies, and of a plugin that is a folder of the project."""
+    name = excerpt(_own_name(scoped.path, scoped.text), MAX_NAME)
+    yield replace(scoped, plugin=None, name=name, alias=scoped.name)
+    if scoped.plugin != own_plugin:
+        yield scoped
+
+
+def _is_project_agent(path: str, text: reading.Text | None) -> bool:
+    """Whether a file that a plugin lists is an agent of the project as well, where it lies."""
+    lies_there = f"/{OWN}agents/" in f"/{path}"
+    return lies_there and text is not None and not _lacking(text, is_own=True, is_listed=True)
 
 
 def _of_others(text: reading.Text, *, is_listed: bool) -> str | None:

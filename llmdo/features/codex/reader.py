@@ -14,7 +14,7 @@ from llmdo.features.codex import AGENTS, CONFIG, FOLDER, HOOKS, PROFILES, RULES
 from llmdo.features.codex.client import events_of
 from llmdo.features.codex.settings import MODELS, ConfigLayer, ConfigLayers, approvals_of, sandbox_of
 from llmdo.features.codex.tools import AllowedCommands, CodexTools, allowed_commands, judge_servers
-from llmdo.foreign.files import COUNTS, Files, renaming
+from llmdo.foreign.files import COUNTS, Files, folder_place, renaming
 from llmdo.foreign.team import MAX_NAME, Agent, AgentCall, Team
 from llmdo.syntax import toml
 from llmdo.syntax.discovery import leaves
@@ -114,7 +114,9 @@ class _CodexProject:
             return
         calls = self._calls(roles)
         key = next(iter(config.data), None)
-        at = Place(config, (key,), of_key=True) if key else Place(self.hooks or config, ())
+        own = settings or self.hooks
+        at = Place(own, ()) if own else folder_place(FOLDER.rstrip("/"))
+        at = Place(config, (key,), of_key=True) if key else at
         yield self._session(SESSION, self.base, at, config, calls)
         for layer in self._profiles(config, profiles):
             name = excerpt(f"{SESSION} --profile {_profile_name(layer)}", MAX_NAME)

@@ -11,6 +11,7 @@ from llmdo.features.copilot.table import TABLE
 from llmdo.foreign import servers as mcp
 from llmdo.foreign.files import renaming
 from llmdo.foreign.lines import Line
+from llmdo.foreign.meaning import meant_tool
 from llmdo.foreign.team import MAX_NAME, Grant, capability_of
 from llmdo.graph.described import Server
 
@@ -60,6 +61,11 @@ _OTHER_NAMES = {
     "write": "edit",
 }
 """The names of tools as aliases, in the command line and in older versions of VS Code, in lower case."""
+_BY_MEANING = {
+    "command": "execute", "edit": "edit", "fetch": "web", "find": "search", "grep": "search", "read": "read",
+    "search": "web", "write": "edit",
+}  # fmt: skip
+"""The aliases for what the tools of other clients do."""
 _EXTENSION = re.compile(r"[\w-]+\.[\w-]+")
 """A publisher and its extension of VS Code, whose tools are unknown and are there alone."""
 _EXTENSIONS = "https://code.visualstudio.com/api/extension-guides/ai/tools"
@@ -225,7 +231,9 @@ ELSEWHERE = tuple(
 
 def _misspelt(name: str) -> str | None:
     """The tool that `name` means: one of the same words, of which one may be misspelt; `create_issue` is none."""
-    near = nearest(name, NAMES) or ""
+    near = meant_tool(name, NAMES, _BY_MEANING) or ""
+    if near in _BY_MEANING.values():
+        return near
     own, its = ([each.casefold() for each in _WORD.findall(text)] for text in (name, near))
     if "".join(own) == "".join(its):
         return near or None

@@ -6,17 +6,19 @@ import re
 from typing import TYPE_CHECKING
 
 from llmdo.base.diagnostic import excerpt, nearest
+from llmdo.base.parts import items, table, text
 from llmdo.base.values import dataclass, replace
 from llmdo.features.cursor.table import TABLE
 from llmdo.foreign import servers
 from llmdo.foreign.commands import commands
+from llmdo.foreign.events import may_allow
 from llmdo.foreign.files import renaming
 from llmdo.foreign.permissions import STRICTEST, WORDS, PermissionRule, RuleTable, form, part
 from llmdo.policy.shell.rules import UNLISTED
 from llmdo.syntax.document import Place
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from llmdo.foreign.files import Files
     from llmdo.foreign.lines import Line
@@ -143,14 +145,25 @@ def permissions_of(
 
 
 def _hook(files: Files, document: Document) -> Place | None:
-    """The first hook that is asked before a call, noted: its answer depends on its program."""
+    """The first hook that may answer `allow`, noted: at best one whose text says so."""
+    unknown = None
     for event in _DECIDING:
-        place = Place(document, ("hooks", event), of_key=True)
-        if place.data:
-            message = "what this hook answers is not known, so it was read as one that may answer `allow`"
-            files.note("LDO150", place, message)
-            return place
-    return None
+        for number, hook in enumerate(items(table(document.data, "hooks").get(event))):
+            place = Place(document, ("hooks", event, number))
+            allows = _allows(files, table(hook))
+            if allows:
+                files.note("LDO554", place, "this hook may answer `allow` in place of a person")
+                return place
+            unknown = unknown or (place if allows is False else None)
+    if unknown:
+        message = "what this hook answers is not known, so it was read as one that may answer `allow`"
+        files.note("LDO150", unknown, message)
+    return unknown
+
+
+def _allows(files: Files, hook: Mapping[str, object]) -> bool | None:
+    """Whether a hook says that it allows; False if that is unknown, None if it does not."""
+    return may_allow(files, text(hook.get("command"))) if hook.get("type", "command") == "command" else False
 
 
 def _rule(files: Files, text: str, decision: Decision, at: Place) -> Iterator[PermissionRule]:

@@ -12,6 +12,7 @@ from llmdo.features.gemini.settings import LINES, ORIGIN, GeminiRules, tool_call
 from llmdo.foreign import servers
 from llmdo.foreign.files import renaming
 from llmdo.foreign.lines import Line
+from llmdo.foreign.meaning import meant_tool
 from llmdo.foreign.team import MAX_NAME, Agent, capability_of
 from llmdo.graph.described import Server
 from llmdo.syntax.document import Place
@@ -34,6 +35,12 @@ REMOTE = frozenset(
 EVERY_TOOL = "every tool"
 DISCOVERED = Line("discovered_tool_*", (capability_of("discovered"),), "needs_approval", "open", "")
 """The tools that `tools.discoveryCommand` prints: unknown before it runs."""
+_BY_MEANING = {
+    "command": "run_shell_command", "edit": "replace", "fetch": "web_fetch", "find": "glob", "grep": "grep_search",
+    "read": "read_file", "search": "google_web_search", "write": "write_file",
+}  # fmt: skip
+"""The tools for what those of other clients do."""
+MANY = 6  # names in a message
 _NAME = re.compile(r"[a-z0-9_-]+")
 
 
@@ -168,14 +175,25 @@ class AgentFile:
             message = f"`tools` is not a list, {unloaded}"
             self.files.note("LDO151", self._place("tools"), message)
             return True
-        for number, tool in enumerate(tools if isinstance(tools, list) else ()):
-            if not isinstance(tool, str) or not _is_tool(tool):
-                message = f"Gemini CLI has no tool `{excerpt(str(tool))}`, and loads no agent that names it"
-                place = self._place("tools", number)
-                hint = renaming(place, str(tool), nearest(str(tool), LINES))
-                self.files.note("LDO250", place, message, hint)
-                return True
+        listed = tools if isinstance(tools, list) else []
+        if strange := [tool for tool in listed if not isinstance(tool, str) or not _is_tool(tool)]:
+            self._note_tools(listed.index(strange[0]), [str(tool) for tool in strange])
+            return True
         return False
+
+    def _note_tools(self, number: int, strange: list[str]) -> None:
+        """Notes the unknown tools of its list, at the first of them, all together."""
+        place = self._place("tools", number)
+        names = ", ".join(f"`{excerpt(tool)}`" for tool in strange[:MANY])
+        more = f" and {len(strange) - MANY} more" if len(strange) > MANY else ""
+        what, them = ("tool", "it") if len(strange) == 1 else ("tools", "them")
+        message = f"Gemini CLI has no {what} {names}{more}, and loads no agent that names {them}"
+        near = {tool: meant_tool(tool, LINES, _BY_MEANING) for tool in strange[:MANY]}
+        hint = renaming(place, strange[0], near[strange[0]])
+        if len(strange) > 1:
+            meant = ", ".join(f"`{tool}` for `{excerpt(name)}`" for name, tool in near.items() if tool)
+            hint = f"write {meant}" if meant else None
+        self.files.note("LDO250", place, message, hint)
 
     def _listed(self) -> list[tuple[str, Place]] | None:
         """The tools that it names; None if it has those of the session."""

@@ -6,7 +6,7 @@ import re
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
-from llmdo.base.diagnostic import excerpt, nearest
+from llmdo.base.diagnostic import excerpt, finding, nearest
 from llmdo.base.parts import items, table, text
 from llmdo.base.values import dataclass, replace
 from llmdo.features.roo import MODES, SERVERS, TOOLS
@@ -39,6 +39,8 @@ SERVER_KEYS = frozenset({
     "watchPaths",
 })  # fmt: skip
 BOUNDS = YamlBounds(1024 * 1024, 20_000)  # a file of a hundred modes with long instructions
+_ITEM = re.compile(r"(?:---)?(?:[ \t]*(?:#[^\n]*)?\r?\n)*[ \t]*-[ \t]")
+"""The first item of a list, in a file that is one."""
 _SLUG = re.compile(r"[a-zA-Z0-9-]+")
 _LINES = {line.tool: line for line in TABLE}
 _ASKS = "Roo Code, where a person has switched no approval on"
@@ -74,7 +76,12 @@ def _modes(files: Files, path: str) -> Document | None:
     if source.text.lstrip().startswith("{"):
         return files.json(path)
     document = reading.yaml(source, aliases=True, bounds=BOUNDS)
-    files.problems.extend(document.problems)
+    if document.problems and _ITEM.match(source.text):
+        message = "this is a list, and `customModes:` is missing above it, so no mode of it was read"
+        hint = "write a line `customModes:` above it"
+        files.problems.append(finding("LDO153", document.problems[0].at, message, hint=hint))
+    else:
+        files.problems.extend(document.problems)
     return document
 
 
@@ -191,7 +198,9 @@ class _ModeReader:
             allowed = Place(declared.document, (*declared.route, "alwaysAllow"))
             is_allowed = any(isinstance(tool, str) for tool in items(allowed.data))
             origin = declared.document.source.path if is_allowed else _ASKS
-            grant = servers.grant(name, server, at, "allowed" if is_allowed else "needs_approval", origin)
+            grant = servers.grant(
+                name, server, declared, "allowed" if is_allowed else "needs_approval", origin
+            )
             yield replace(grant, rule_at=allowed if is_allowed else None)
 
     def _judge(self, document: Document, route: Route, mode: Mapping[str, Json]) -> None:

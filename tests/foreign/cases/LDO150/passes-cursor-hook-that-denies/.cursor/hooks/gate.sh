@@ -1,0 +1,4 @@
+#!/bin/sh
+if grep -q "git push --force"; then
+  echo '{"permission": "deny"}'
+fi
