@@ -30,6 +30,7 @@ from llmdo.features.github_actions.claude_options import (
     is_of_action,
     is_since,
     is_v1,
+    refusal_at,
     tears,
     unknown_inputs,
     without_tool,
@@ -101,19 +102,17 @@ def claude_grants(site: Site, tree: Checkout) -> Iterator[Grant]:
     for tool in CLAUDE_TOOLS:
         if options.only is not None and tool not in options.only:
             continue
-        refusal = without_tool(site, tool)
         if tool == "Bash":
             for grant in _bash(site, token, settings, mode, options):
-                yield replace(grant, refusal=refusal) if grant.toolset.startswith(tool) else grant
+                yield _refusable(site, grant, tool) if grant.toolset.startswith(tool) else grant
         else:
             rules = [each for each in RULES.about(settings.rules, tool) if each.decision == "allowed"]
             is_twice = len([each for each in rules if RULES.whole(each, tool)]) > 1
-            narrower = f"write {refusal}" if is_twice else None  # no line alone takes it away
+            narrower = f"write {without_tool(site, tool)}" if is_twice else None  # no line alone takes it away
             for grant in settings.grants(_LINES[tool], at, mode):
-                yield from _unattended(replace(grant, refusal=refusal, narrower=narrower), options)
+                yield from _unattended(_refusable(site, replace(grant, narrower=narrower), tool), options)
     for grant in grants_of_servers(site, tree, token, settings, mode, options):
-        is_of_action = grant.server is None
-        yield replace(grant, refusal=without_tool(site, grant.tool)) if is_of_action else grant
+        yield _refusable(site, grant, grant.tool) if grant.server is None else grant
     yield from _of_skill(site, tree, token, options)
 
 
@@ -254,6 +253,11 @@ def lacks_token(site: Site) -> bool:
     if site.run.program != "claude-code-action" or site.input("github_token"):
         return False
     return site.permissions.scopes is not None and site.permissions.level("id-token") != "write"
+
+
+def _refusable(site: Site, grant: Grant, tool: str) -> Grant:
+    """A grant with the line that refuses its tool, and the place for that line."""
+    return replace(grant, refusal=without_tool(site, tool), refusal_at=refusal_at(site))
 
 
 def _unattended(grant: Grant, options: ClaudeOptions) -> Iterator[Grant]:
