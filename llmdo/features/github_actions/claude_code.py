@@ -96,7 +96,6 @@ def claude_grants(site: Site, tree: Checkout) -> Iterator[Grant]:
         mode = Mode(options.mode[0], options.mode[1])
     if options.rest == "needs_approval":
         mode = Mode("acceptEdits")  # mode auto edits the checkout, and has the rest looked at
-    at = site.at
     if options.unknown:
         yield granted("arguments", "arguments", [capability_of("claude")], options.unknown, is_open=True)
     for tool in CLAUDE_TOOLS:
@@ -106,11 +105,8 @@ def claude_grants(site: Site, tree: Checkout) -> Iterator[Grant]:
             for grant in _bash(site, token, settings, mode, options):
                 yield _refusable(site, grant, tool) if grant.toolset.startswith(tool) else grant
         else:
-            rules = [each for each in RULES.about(settings.rules, tool) if each.decision == "allowed"]
-            is_twice = len([each for each in rules if RULES.whole(each, tool)]) > 1
-            narrower = f"write {without_tool(site, tool)}" if is_twice else None  # no line alone takes it away
-            for grant in settings.grants(_LINES[tool], at, mode):
-                yield from _unattended(_refusable(site, replace(grant, narrower=narrower), tool), options)
+            for grant in _of_tool(site, settings, mode, tool):
+                yield from _unattended(grant, options)
     for grant in grants_of_servers(site, tree, token, settings, mode, options):
         yield _refusable(site, grant, grant.tool) if grant.server is None else grant
     yield from _of_skill(site, tree, token, options)
@@ -258,6 +254,19 @@ def lacks_token(site: Site) -> bool:
 def _refusable(site: Site, grant: Grant, tool: str) -> Grant:
     """A grant with the line that refuses its tool, and the place for that line."""
     return replace(grant, refusal=without_tool(site, tool), refusal_at=refusal_at(site))
+
+
+def _of_tool(site: Site, settings: ClaudeSettings, mode: Mode, tool: str) -> Iterator[Grant]:
+    """The grants of a tool, each at the rule that allows it."""
+    line = _LINES[tool]
+    rules = [each for each in RULES.about(settings.rules, tool) if each.decision == "allowed"]
+    wholes = [each for each in rules if RULES.whole(each, tool)]
+    is_twice = len(wholes) + (mode.decision(line) == "allowed") > 1  # then no line alone takes it away
+    narrower = f"write {without_tool(site, tool)}" if is_twice else None
+    for grant in settings.grants(line, site.at, mode):
+        is_ruled = grant.decision == "allowed" and grant.rule_at is not mode.at
+        at = (is_ruled and grant.rule_at) or site.at
+        yield _refusable(site, replace(grant, at=at, narrower=narrower, loss=""), tool)
 
 
 def _unattended(grant: Grant, options: ClaudeOptions) -> Iterator[Grant]:
