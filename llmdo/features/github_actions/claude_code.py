@@ -168,12 +168,13 @@ def without_checkout(site: Site) -> Diagnostic | None:
     defers = is_before_v1(site) and site.input("use_commit_signing") is not None
     if defers or may_be_checked_out(site.before):
         return None
-    message = (
-        "claude-code-action stops before it starts Claude, as no step before it checks the repository out"
-    )
-    return finding(
-        "LDO152", site.place("uses").location, message, hint="write `- uses: actions/checkout@v6` before it"
-    )
+    why, hint = "no step before it checks the repository out", "write `- uses: actions/checkout@v6` before it"
+    if lacks_token(site):
+        at = place(site.permissions.at.location)
+        why = f"its job has no `id-token: write` and no `github_token` is given, and {why}"
+        hint = f"{hint}, and `id-token: write` under `permissions` ({at})"
+    message = f"claude-code-action stops before it starts Claude, as {why}"
+    return finding("LDO152", site.place("uses").location, message, hint=hint)
 
 
 def starters_of_action(site: Site) -> Starter:
