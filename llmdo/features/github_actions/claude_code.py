@@ -75,6 +75,8 @@ if TYPE_CHECKING:
     from llmdo.graph.start import Starter
     from llmdo.policy.vocabulary import Decision
 
+STARTS_ONCE = "once its job has `id-token: write`, or its step a `github_token`"
+"""The condition under which the action starts its agent, where it has no token yet."""
 SECOND_MODEL = "a look by a second model"
 """The check in mode auto before a call that no rule allows."""
 
