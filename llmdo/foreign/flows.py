@@ -12,18 +12,16 @@ from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from llmdo.base.values import replace
 from llmdo.foreign.building import named
-from llmdo.foreign.commands import obscurity
 from llmdo.foreign.events import is_script
 from llmdo.foreign.known_servers import DATA, known_server
+from llmdo.foreign.plainest import plainest
 from llmdo.foreign.team import QUESTION
 from llmdo.policy.authority import Capability
 from llmdo.policy.shell.programs import is_launcher
 from llmdo.policy.vocabulary import LEGS, ONLY_READS, UNTRUSTED
 from llmdo.reach.flows import Unasked, unasked
 from llmdo.reach.risks import SHELL, may_meet
-from llmdo.reach.rows import Hop
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -33,7 +31,7 @@ if TYPE_CHECKING:
     from llmdo.graph.described import Server
     from llmdo.graph.toolset import Toolset
     from llmdo.policy.vocabulary import Decision
-    from llmdo.reach.flows import Entrance, FlowRow, UnaskedEnd, UnaskedFlow
+    from llmdo.reach.flows import Entrance, FlowRow, UnaskedEnd
     from llmdo.reach.shapes import Shape
 
 SERVER = "mcp.call"
@@ -255,27 +253,9 @@ def worst_flows(project: Foreign) -> dict[str, Flow]:
                     if (other := flow_too(entry))
                 )
                 is_asked = guess in (None, "server") and _ASKED in question.levels
-                worst[entry.name] = Flow(
-                    _by_plainest(flow), WayOut(flow.rank), guess, legs, of_pages, is_asked
-                )
+                worst[entry.name] = Flow(plainest(flow), WayOut(flow.rank), guess, legs, of_pages, is_asked)
                 break
     return worst
-
-
-def _by_plainest(flow: UnaskedFlow) -> FlowRow:
-    """The row of a flow, with the plainest of its agent's rules whose commands run any other."""
-    row = flow.row
-    if flow.rank != WayOut.ANY_COMMAND or row.tool.find("(") < 1:
-        return row
-    alike = [each for each in flow.ends if (each.rank, each.worker) == (flow.rank, row.path[-2].name)]
-    ruled = [each for each in alike if each.tool.find("(") > 0]
-    best = min(ruled, key=lambda each: obscurity(each.tool), default=None)
-    if best is None or obscurity(best.tool) >= obscurity(row.tool):
-        return row
-    path = (*row.path[:-1], Hop(best.toolset, None))
-    if (row.private, row.private_tool) == (row.path, row.tool):
-        row = replace(row, private=path, private_tool=best.tool)
-    return replace(row, path=path, tool=best.tool)
 
 
 class _Tools:
@@ -427,9 +407,8 @@ class _Tools:
 
     def _only_asks(self, shape: Shape) -> bool:
         """Whether the names of a known server's tools say that they read there, or search, at the server's own host."""
-        is_of_pages = shape.toolset in self._browsers
         return all(
-            _says_search(name) if is_of_pages else _says_reading(name)
+            _says_search(name) if shape.toolset in self._browsers else _says_reading(name)
             for tool in (shape.tool, *shape.other_tools)
             for name in [_own_name(_plain(shape.toolset), tool)]
         )
