@@ -125,7 +125,7 @@ def obscurity(tool: str) -> int:
         return 3
     if any(word.startswith("-") for word in words):
         return 2
-    return 0 if words and (words[0] in _OPEN or is_launcher(words[0])) else 1
+    return 0 if len(words) == 1 and (words[0] in _OPEN or is_launcher(words[0])) else 1
 
 
 def _name(word: str) -> str:
