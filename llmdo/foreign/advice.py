@@ -201,8 +201,8 @@ def _refused(project: Foreign, flow: Flow) -> FlowEdit | None:
     taken = {each for each in ends_of(flow) if each[0] == worker and is_like(each[2], base)}
     if not {(each.worker, each.toolset, each.tool) for each in ends} <= taken:
         return None
-    at = place(named(project.team.agents)[worker].at.location)
-    return FlowEdit(f"write {given.refusal} ({at}); {NO_COMMANDS}", frozenset(taken))
+    at = given.refusal_at or named(project.team.agents)[worker].at
+    return FlowEdit(f"write {given.refusal} ({place(at.location)}); {NO_COMMANDS}", frozenset(taken))
 
 
 def _tool_at(project: Foreign, spot: Spot) -> str:

@@ -118,6 +118,16 @@ def through(tool: str) -> str:
     return f", through `{option}`" if option else ""
 
 
+def obscurity(tool: str) -> int:
+    """How little a rule shows that its commands run any other, from 0 for a launcher or an interpreter alone."""
+    words = tuple(map(_name, _REST.sub("", tool.partition("(")[2].removesuffix(")")).split()))
+    if through(tool):
+        return 3
+    if any(word.startswith("-") for word in words):
+        return 2
+    return 0 if len(words) == 1 and (words[0] in _OPEN or is_launcher(words[0])) else 1
+
+
 def _name(word: str) -> str:
     """The name of a known program for its path, as in `.venv/bin/python` or `cmd.exe`; any other word as it is."""
     name = re.split(r"[/\\\\]", word)[-1].removesuffix(".exe")

@@ -96,6 +96,8 @@ def kept_after(project: Foreign, spot: Spot, text: str) -> frozenset[Spot]:
 
 def place_of_change(agent: Agent | None, given: Grant, change: str, at: Place) -> Place:
     """The place of a change of what gives a tool; a line that refuses it belongs where the agent is started."""
+    if given.refusal_at and (_refusal(change) or given.refusal in change):
+        return given.refusal_at
     is_elsewhere = agent is not None and at.location.path != agent.at.location.path
     return agent.at if agent and is_elsewhere and given.refusal and given.refusal in change else at
 
@@ -270,7 +272,8 @@ def without_files(agent: Agent) -> str | None:
     tools, first = ",".join(sorted(writing)), next(iter(writing.values()))
     is_refused = all(each.refusal for each in writing.values())
     change = f"write {first.refusal.replace(first.tool, tools, 1)}" if is_refused else f"deny `{tools}`"
-    return f"{change} ({place((first.rule_at or first.at).location)}); it then changes no files"
+    at = (is_refused and first.refusal_at) or first.rule_at or first.at
+    return f"{change} ({place(at.location)}); it then changes no files"
 
 
 def quoted(tools: str) -> str:

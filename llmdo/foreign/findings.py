@@ -435,10 +435,11 @@ def foreign_stranger_pushes(project: Foreign) -> Iterator[Diagnostic]:
         ]
         if pushing and agent.started_by and name not in sending:
             at, tool = pushing[0].at.location, f"`{excerpt(pushing[0].tool)}`"
+            condition = f"; {pushing[0].condition}" if pushing[0].condition else ""
             yield finding(
                 "LDO556",
                 agent.at.location,
-                f"`{name}` can push on a stranger's word, by {tool}; {agent.started_by}",
+                f"`{name}` can push on a stranger's word, by {tool}; {agent.started_by}{condition}",
                 hint=f"write `contents: read` under `permissions`, or deny {tool} ({place(at)}); then it cannot push",
                 related=[Related(at, f"this lets it push: {tool}")],
                 subject=name,

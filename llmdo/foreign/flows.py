@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 from llmdo.foreign.building import named
 from llmdo.foreign.events import is_script
 from llmdo.foreign.known_servers import DATA, known_server
+from llmdo.foreign.plainest import plainest
 from llmdo.foreign.team import QUESTION
 from llmdo.policy.authority import Capability
 from llmdo.policy.shell.programs import is_launcher
@@ -252,7 +253,7 @@ def worst_flows(project: Foreign) -> dict[str, Flow]:
                     if (other := flow_too(entry))
                 )
                 is_asked = guess in (None, "server") and _ASKED in question.levels
-                worst[entry.name] = Flow(flow.row, WayOut(flow.rank), guess, legs, of_pages, is_asked)
+                worst[entry.name] = Flow(plainest(flow), WayOut(flow.rank), guess, legs, of_pages, is_asked)
                 break
     return worst
 
@@ -406,9 +407,8 @@ class _Tools:
 
     def _only_asks(self, shape: Shape) -> bool:
         """Whether the names of a known server's tools say that they read there, or search, at the server's own host."""
-        is_of_pages = shape.toolset in self._browsers
         return all(
-            _says_search(name) if is_of_pages else says_reading(name)
+            _says_search(name) if shape.toolset in self._browsers else says_reading(name)
             for tool in (shape.tool, *shape.other_tools)
             for name in [_own_name(_plain(shape.toolset), tool)]
         )

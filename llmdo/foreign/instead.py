@@ -54,6 +54,7 @@ _CALLS = frozenset({"Agent", "Task"})
 _PLAIN = re.compile(r"[A-Za-z][\w./-]*(?:/\*|\((?:[^(),\[\]{}\"'#:]|:(?! ))*\))?")
 """An item of a list that YAML takes as it is."""
 _SEARCH = "web_search"
+_FETCH = "WebFetch"
 _FLAG = re.compile(r"--[a-z-]+")
 _BY_KEY = {
     "approvals_reviewer": ('approvals_reviewer = "user"', ASKED),
@@ -131,7 +132,8 @@ def instead_of(form: str, given: Grant, at: Place, *, is_way: bool) -> Instead |
     if given.refusal and tool not in _marked(at) and not _FLAG.fullmatch(_marked(at)):
         return Instead(f"write {given.refusal}", "")
     written = _WRITTEN.get((form, given.tool if given.tool in ("shell", "unsandboxed shell") else tool))
-    if written is None or ("(" in given.tool and not _OF_GIT.match(given.tool)):
+    brings = tool == _FETCH and not is_way  # as the pages of a host do as well
+    if written is None or brings or ("(" in given.tool and not _OF_GIT.match(given.tool)):
         return None
     name = f"`{name_at(given, at)}`"
     if _FLAG.fullmatch(marked := _marked(at)):

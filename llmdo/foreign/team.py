@@ -111,6 +111,8 @@ class Grant:
     """The change of the project's settings by which a person is asked about it, as a hint; empty if none would do."""
     refusal: str = ""
     """A line that takes away the tool and every part of it, whatever gives them; empty if the format has none."""
+    refusal_at: Place | None = None
+    """The place for that line; None if it is that of the agent, or of what gives the tool."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

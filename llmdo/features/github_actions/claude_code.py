@@ -30,6 +30,7 @@ from llmdo.features.github_actions.claude_options import (
     is_of_action,
     is_since,
     is_v1,
+    refusal_at,
     tears,
     unknown_inputs,
     without_tool,
@@ -74,6 +75,8 @@ if TYPE_CHECKING:
     from llmdo.graph.start import Starter
     from llmdo.policy.vocabulary import Decision
 
+STARTS_ONCE = "once its job has `id-token: write`, or its step a `github_token`"
+"""The condition under which the action starts its agent, where it has no token yet."""
 SECOND_MODEL = "a look by a second model"
 """The check in mode auto before a call that no rule allows."""
 
@@ -95,25 +98,19 @@ def claude_grants(site: Site, tree: Checkout) -> Iterator[Grant]:
         mode = Mode(options.mode[0], options.mode[1])
     if options.rest == "needs_approval":
         mode = Mode("acceptEdits")  # mode auto edits the checkout, and has the rest looked at
-    at = site.at
     if options.unknown:
         yield granted("arguments", "arguments", [capability_of("claude")], options.unknown, is_open=True)
     for tool in CLAUDE_TOOLS:
         if options.only is not None and tool not in options.only:
             continue
-        refusal = without_tool(site, tool)
         if tool == "Bash":
             for grant in _bash(site, token, settings, mode, options):
-                yield replace(grant, refusal=refusal) if grant.toolset.startswith(tool) else grant
+                yield _refusable(site, grant, tool) if grant.toolset.startswith(tool) else grant
         else:
-            rules = [each for each in RULES.about(settings.rules, tool) if each.decision == "allowed"]
-            is_twice = len([each for each in rules if RULES.whole(each, tool)]) > 1
-            narrower = f"write {refusal}" if is_twice else None  # no line alone takes it away
-            for grant in settings.grants(_LINES[tool], at, mode):
-                yield from _unattended(replace(grant, refusal=refusal, narrower=narrower), options)
+            for grant in _of_tool(site, settings, mode, tool):
+                yield from _unattended(grant, options)
     for grant in grants_of_servers(site, tree, token, settings, mode, options):
-        is_of_action = grant.server is None
-        yield replace(grant, refusal=without_tool(site, grant.tool)) if is_of_action else grant
+        yield _refusable(site, grant, grant.tool) if grant.server is None else grant
     yield from _of_skill(site, tree, token, options)
 
 
@@ -173,12 +170,13 @@ def without_checkout(site: Site) -> Diagnostic | None:
     defers = is_before_v1(site) and site.input("use_commit_signing") is not None
     if defers or may_be_checked_out(site.before):
         return None
-    message = (
-        "claude-code-action stops before it starts Claude, as no step before it checks the repository out"
-    )
-    return finding(
-        "LDO152", site.place("uses").location, message, hint="write `- uses: actions/checkout@v6` before it"
-    )
+    why, hint = "no step before it checks the repository out", "write `- uses: actions/checkout@v6` before it"
+    if lacks_token(site):
+        at = place(site.permissions.at.location)
+        why = f"its job has no `id-token: write` and no `github_token` is given, and {why}"
+        hint = f"{hint}, and `id-token: write` under `permissions` ({at})"
+    message = f"claude-code-action stops before it starts Claude, as {why}"
+    return finding("LDO152", site.place("uses").location, message, hint=hint)
 
 
 def starters_of_action(site: Site) -> Starter:
@@ -254,6 +252,24 @@ def lacks_token(site: Site) -> bool:
     if site.run.program != "claude-code-action" or site.input("github_token"):
         return False
     return site.permissions.scopes is not None and site.permissions.level("id-token") != "write"
+
+
+def _refusable(site: Site, grant: Grant, tool: str) -> Grant:
+    """A grant with the line that refuses its tool, and the place for that line."""
+    return replace(grant, refusal=without_tool(site, tool), refusal_at=refusal_at(site))
+
+
+def _of_tool(site: Site, settings: ClaudeSettings, mode: Mode, tool: str) -> Iterator[Grant]:
+    """The grants of a tool, each at the rule that allows it."""
+    line = _LINES[tool]
+    rules = [each for each in RULES.about(settings.rules, tool) if each.decision == "allowed"]
+    wholes = [each for each in rules if RULES.whole(each, tool)]
+    is_twice = len(wholes) + (mode.decision(line) == "allowed") > 1  # then no line alone takes it away
+    narrower = f"write {without_tool(site, tool)}" if is_twice else None
+    for grant in settings.grants(line, site.at, mode):
+        is_ruled = grant.decision == "allowed" and grant.rule_at is not mode.at
+        at = (is_ruled and grant.rule_at) or site.at
+        yield _refusable(site, replace(grant, at=at, narrower=narrower, loss=""), tool)
 
 
 def _unattended(grant: Grant, options: ClaudeOptions) -> Iterator[Grant]:

@@ -139,6 +139,13 @@ def without_tool(site: Site, tool: str) -> str:
     return f"`--disallowedTools {quoted(tool)}` in `claude_args`"
 
 
+def refusal_at(site: Site) -> Place | None:
+    """The input for the line that refuses a tool; None if the step has none yet."""
+    key = "disallowed_tools" if is_before_v1(site) else "claude_args"
+    is_there = not site.run.words and site.input(key) is not None
+    return site.place("with", key, of_key=True) if is_there else None
+
+
 def is_in_mode_tag(site: Site) -> bool:
     """Whether the action surely answers a comment, or does nothing: else it may follow a prompt."""
     if (site.input("mode") or ("tag", None))[0] != "tag" and not is_v1(site):

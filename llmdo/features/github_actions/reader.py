@@ -13,6 +13,7 @@ from llmdo.features.github_actions import FILES
 from llmdo.features.github_actions.checkout import checkout_at
 from llmdo.features.github_actions.claude_code import (
     SECOND_MODEL,
+    STARTS_ONCE,
     claude_grants,
     claude_problems,
     is_unchecked_after_a_run,
@@ -164,6 +165,8 @@ def _agent(site: Site, repository: Tree, problems: list[Diagnostic]) -> Agent:
     site = replace(site, trigger=site.trigger.checked(by))
     if firewall:
         grants = (*behind(firewall, grants), *gateway_grants(site))
+    if lacks_token(site):
+        grants = tuple(replace(each, condition=STARTS_ONCE) for each in grants)
     prompt = site.input("prompt", "direct_prompt", "override_prompt")
     return Agent(
         name=site.name,

@@ -145,7 +145,7 @@ class Site:
             lines = source.text.split("\n")
             start = sum(len(line) + 1 for line in lines[: span.line - 1])
             end = sum(len(line) + 1 for line in lines[: span.end_line])
-            place = source.text.find(words, start, end) if words else -1
+            place = _position(source.text, words, start, end)
             spot = source.span_between(place, place + len(words)) if place >= 0 else span
             return {(SPOT,): (spot, spot)}
 
@@ -431,6 +431,12 @@ def _past(step: object) -> Starter:
     environment = [value for value in table(step.get("env")).values() if isinstance(value, str)]
     words = "\n".join((text(step.get("run")), *(environment if "run" in step else ())))
     return "perhaps anyone" if _ACTOR.search(words) else "anyone"
+
+
+def _position(text_of_file: str, words: str, start: int, end: int) -> int:
+    """The position of some words in a part of a text, at best where no other name contains them; -1 without any."""
+    whole = re.compile(rf"(?<![\w-]){re.escape(words)}(?![\w(-])").search(text_of_file, start, end)
+    return -1 if not words else whole.start() if whole else text_of_file.find(words, start, end)
 
 
 def _numbered(sites: Sequence[Site]) -> Iterator[Site]:

@@ -562,6 +562,36 @@ def test_the_line_that_a_hint_gives_takes_away_what_the_action_allows(
     assert not findings.check(foreign.read("github-actions", tmp_path))
 
 
+@pytest.mark.parametrize("tool", ["Agent", "Bash", "Write", "WebFetch", "WebSearch", "mcp__github__get_me"])
+@pytest.mark.parametrize(
+    ("release", "options", "marked"),
+    [
+        ("v1.0.200", "claude_args: --allowedTools Todo{},{}", "{}"),
+        ("v1.0.200", "claude_args: |\n            --max-turns 3\n            --allowedTools '{}'", "{}"),
+        (
+            "v1.0.200",
+            'settings: \'{{"permissions": {{"allow": ["{}"]}}}}\'',
+            '\'{{"permissions": {{"allow": ["{}"]}}}}\'',
+        ),
+        ("beta", "allowed_tools: Todo{},{}", "{}"),
+    ],
+)
+def test_a_tool_stands_at_the_rule_that_allows_it(
+    tmp_path: Path, tool: str, release: str, options: str, marked: str
+) -> None:
+    if release == "beta" and tool == "Write":
+        pytest.skip("the action itself gives it")
+    given = options.format(tool, tool)
+    uses = f"      - uses: anthropics/claude-code-action@{release}\n        with:\n          prompt: x\n"
+    agent = only_agent(tmp_path, "on: push\n", f"{CHECKOUT}{uses}          {given}\n")
+    at = next(each.at for each in agent.grants if each.tool == tool)
+    assert at.location.span
+    assert at.document.source.marked(at.location.span) == marked.format(tool)
+    line = at.document.source.text.splitlines()[at.location.span.line - 1]
+    assert line.endswith(given.splitlines()[-1])
+    assert not line[: at.location.span.column - 1].endswith("Todo")
+
+
 @pytest.mark.parametrize(
     ("job", "before", "more", "may_be"),
     [
