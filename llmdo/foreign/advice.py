@@ -70,9 +70,18 @@ _PLACE = re.compile(r" \([^()]+:\d+:\d+\)")
 
 
 def condition(project: Foreign, flow: Flow) -> str:
-    """The condition of the first leg that has one to name, as the end of a sentence; empty if none has."""
-    grants = (grant_of(project, leg) for leg in legs_of(flow))
-    return next((f"; {given.condition}" for given in grants if given and given.condition), "")
+    """The condition of its agent, or of every way out, as the end of a sentence; empty if there is none."""
+    entry = named(project.team.agents).get(flow.row.path[0].name)
+    ends = {given.condition if given else "" for given in _ends(project, flow)}
+    shown = entry.condition if entry else ""
+    shown = shown or (ends.pop() if len(ends) == 1 else "")
+    return f"; {shown}" if shown else ""
+
+
+def _ends(project: Foreign, flow: Flow) -> list[Grant | None]:
+    """The tools of all ways out of the flows below an entry."""
+    spots = dict.fromkeys((end.worker, end.toolset, end.tool) for legs in flow.legs for end in legs.ends)
+    return [grant_of(project, leg_of(spot)) for spot in spots]
 
 
 def hint(project: Foreign, flow: Flow) -> str | None:
@@ -84,8 +93,7 @@ def hint(project: Foreign, flow: Flow) -> str | None:
 
 def _or_asked(project: Foreign, flow: Flow) -> str:
     """The line of settings by which a person is asked about every way out, if one is enough for that."""
-    ends = {(end.worker, end.toolset, end.tool) for legs in flow.legs for end in legs.ends}
-    changes = {given.asked_by if (given := grant_of(project, leg_of(spot))) else "" for spot in ends}
+    changes = {given.asked_by if given else "" for given in _ends(project, flow)}
     return f"; or {changes.pop()}: {ASKED}" if len(changes) == 1 and "" not in changes else ""
 
 
@@ -340,7 +348,12 @@ def _spot_place(project: Foreign, spot: Spot, capability: str = "") -> Place | N
 def _item_of(project: Foreign, leg: FlowLeg, text: str) -> tuple[Place, tuple[str, ...]] | None:
     """The tool that an edit of a leg takes out of an agent's own list by one line, with its place."""
     given, at = grant_of(project, leg), place_of(project, leg)
-    return (at, (given.tool,)) if given and at and f"`, without `{excerpt(given.tool)}`" in text else None
+    if given is None or at is None:
+        return None
+    name = f"`{excerpt(given.tool)}`"
+    return (
+        (at, (given.tool,)) if f"`, without {name}" in text or text.startswith(f"take {name} out") else None
+    )
 
 
 def _edit(project: Foreign, leg: FlowLeg) -> str | None:

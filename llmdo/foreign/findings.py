@@ -435,7 +435,7 @@ def foreign_stranger_pushes(project: Foreign) -> Iterator[Diagnostic]:
         ]
         if pushing and agent.started_by and name not in sending:
             at, tool = pushing[0].at.location, f"`{excerpt(pushing[0].tool)}`"
-            condition = f"; {pushing[0].condition}" if pushing[0].condition else ""
+            condition = f"; {agent.condition}" if agent.condition else ""
             yield finding(
                 "LDO556",
                 agent.at.location,

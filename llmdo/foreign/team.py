@@ -106,7 +106,7 @@ class Grant:
     of_repository: bool = False
     """Whether it only writes to the repository that it works in."""
     condition: str = ""
-    """The condition under which it runs unasked, as the end of a sentence; empty if there is none to name."""
+    """The condition under which it goes unasked, as the end of a sentence; empty if there is none to name."""
     asked_by: str = ""
     """The change of the project's settings by which a person is asked about it, as a hint; empty if none would do."""
     refusal: str = ""
@@ -164,6 +164,8 @@ class Agent:
     """The step before a call that is not decided for good."""
     starts: tuple[Start, ...] = ()
     """The events that start it without a command of a person."""
+    condition: str = ""
+    """The condition under which it runs at all, as the end of a sentence; empty if there is none to name."""
     format: str = ""
     """Its format, in a project with agents of several formats."""
     but: tuple[str, ...] = ()

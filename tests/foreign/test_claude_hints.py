@@ -10,6 +10,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from llmdo import foreign
+from llmdo.base.diagnostic import Diagnostic
 from llmdo.foreign import findings
 from tests.foreign.test_hints import STAYS, applied
 from tests.support.laws import tried
@@ -32,10 +33,16 @@ def written(number: int, tools: list[str], form: str) -> str:
     return f"---\nname: a{number}\ndescription: x\ntools:{value}\n---\nWork.\n"
 
 
+def flows(root: Path) -> list[Diagnostic]:
+    """The findings about flows."""
+    return [
+        each for each in findings.check(foreign.read("claude", root)) if each.code in ("LDO552", "LDO555")
+    ]
+
+
 def hints(root: Path) -> dict[str | None, str]:
     """The hint about the flow of each agent that has one."""
-    those = findings.check(foreign.read("claude", root))
-    return {each.subject: each.hint or "" for each in those if each.code in ("LDO552", "LDO555")}
+    return {each.subject: each.hint or "" for each in flows(root)}
 
 
 @given(st.lists(AGENT, min_size=1, max_size=2))
@@ -62,6 +69,7 @@ ALLOWED = st.lists(
 @given(st.lists(AGENT, min_size=1, max_size=2), ALLOWED)
 @example([(["Bash", "WebFetch"], "words")], [])
 @example([(["Bash", "WebFetch"], "words")], ["Bash(git push:*)"])
+@example([(["Bash", "mcp__github__get_issue"], "words")], ["Bash(curl *)"])
 @tried(60)
 def test_a_session_that_asks_has_no_flow_where_a_hint_offers_that(
     agents: list[tuple[list[str], str]], allowed: list[str]
@@ -74,6 +82,8 @@ def test_a_session_that_asks_has_no_flow_where_a_hint_offers_that(
         for number, (tools, form) in enumerate(agents):
             (root / f".claude/agents/a{number}.md").write_text(written(number, tools, form))
         offered = {name for name, hint in hints(root).items() if '"defaultMode": "default"' in hint}
+        named = {each.subject for each in flows(root) if "unless its session asks" in each.message}
         asking = {"permissions": {**permissions, "defaultMode": "default"}}
         (root / ".claude/settings.json").write_text(json.dumps(asking))
-        assert offered.isdisjoint(hints(root))
+        assert offered <= named
+        assert named.isdisjoint(hints(root))

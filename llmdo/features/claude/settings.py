@@ -45,6 +45,8 @@ BYPASSES = "bypassPermissions"
 _HOLDS_BELOW = frozenset({"acceptEdits", "auto", BYPASSES})
 """The modes of a session that no agent below it changes, whatever its file says."""
 _UNASKED = frozenset({"auto", BYPASSES})
+_LITTLE = frozenset({"fs.list", "fs.read", "fs.write", "proc.exec"})
+"""What a session may do unasked and be one that asks all the same."""
 _UNSET_MODE = "unless its session asks: no file sets a mode"
 
 
@@ -208,16 +210,12 @@ class ClaudeSettings:
                 )
 
     def _by_mode(self, grant: Grant, line: Line, approved: Sequence[PermissionRule]) -> Grant:
-        """A tool that goes unasked by the mode, with what that means where no rule allows as much."""
+        """A tool that goes unasked by the mode, with what that means where rules allow little of it."""
         about = RULES.about((*self.rules, *approved), line.tool)
-        parts = [
-            parted(line.raised, rule.pattern or "", RULES.part, is_prefix=RULES.is_prefix)
-            for rule in about
-            if rule.decision == "allowed"
-        ]
-        if line.decision == "allowed" or any({*line.raised} <= {*part} for part in parts):
+        allowed = [rule for rule in about if rule.decision == "allowed"]
+        if line.decision == "allowed" or not all(_is_little(rule, line) for rule in allowed):
             return grant
-        return replace(grant, condition=_UNSET_MODE, asked_by="" if parts or self.hooks else self.asking)
+        return replace(grant, condition=_UNSET_MODE, asked_by="" if allowed or self.hooks else self.asking)
 
     def _without_rules(self, line: Line, mode: Mode) -> str | None:
         """What follows for a tool without the rules that allow it; None if it is allowed all the same."""
@@ -301,6 +299,13 @@ def _of_hook(hook: ClaudeHook, line: Line) -> _Verdict:
     return _Verdict(
         PermissionRuling(line.raised, "allowed"), f"{hook.at.document.source.path}: a hook", hook.at
     )
+
+
+def _is_little(rule: PermissionRule, line: Line) -> bool:
+    """Whether the part of a tool that a rule allows neither sends anything nor brings a stranger's words."""
+    part = parted(line.raised, rule.pattern or "", RULES.part, is_prefix=RULES.is_prefix)
+    is_of_github = (rule.pattern or "").lstrip().startswith("gh ")
+    return not is_of_github and {each.name for each in part} <= _LITTLE
 
 
 def is_broken(document: Document) -> bool:

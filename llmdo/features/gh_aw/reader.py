@@ -11,7 +11,7 @@ from llmdo.base.diagnostic import excerpt, finding, place
 from llmdo.base.parts import items, table
 from llmdo.base.parts import text as words_of
 from llmdo.base.source import Source
-from llmdo.base.values import dataclass, field, replace
+from llmdo.base.values import dataclass, field
 from llmdo.features.gh_aw import FILES
 from llmdo.features.gh_aw.strangers import kept_out, starts_of
 from llmdo.features.gh_aw.tools import FIREWALL, grants_of, is_sandboxed, judge_tools, written_by_jobs
@@ -94,7 +94,6 @@ class _WorkflowReader:
         for part in self._imported(main):
             self._judge(part)
             parts.append(part)
-        until = self._until(main)
         return Agent(
             name=_name_of(path, self.paths),
             at=at,
@@ -104,10 +103,11 @@ class _WorkflowReader:
             description=next(
                 (words for key in ("description", "name") if isinstance(words := data.get(key), str)), None
             ),
-            grants=tuple(replace(each, condition=until) for each in grants_of(parts, text.prompt, at)),
+            grants=tuple(grants_of(parts, text.prompt, at)),
             events=tuple(models_addresses(_variables(main))),
             in_checkout=True,
             starts=tuple(starts_of(main)),
+            condition=self._until(main),
             permissions=_stated(parts),
             sandbox=FIREWALL if is_sandboxed(main) else None,
         )

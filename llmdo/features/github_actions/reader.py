@@ -165,8 +165,6 @@ def _agent(site: Site, repository: Tree, problems: list[Diagnostic]) -> Agent:
     site = replace(site, trigger=site.trigger.checked(by))
     if firewall:
         grants = (*behind(firewall, grants), *gateway_grants(site))
-    if lacks_token(site):
-        grants = tuple(replace(each, condition=STARTS_ONCE) for each in grants)
     prompt = site.input("prompt", "direct_prompt", "override_prompt")
     return Agent(
         name=site.name,
@@ -187,6 +185,7 @@ def _agent(site: Site, repository: Tree, problems: list[Diagnostic]) -> Agent:
         asks=SECOND_MODEL,
         narrower=_NARROWER.get(site.run.program, "name the tools that it needs"),
         sandbox=FIREWALL if firewall else None,
+        condition=STARTS_ONCE if lacks_token(site) else "",
         starts=tuple(sorted(site.trigger.starts(by, unchecked), key=lambda start: start.event)),
     )
 

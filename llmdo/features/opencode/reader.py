@@ -268,8 +268,6 @@ class _OpencodeProject:
         model_of = self._model(header, is_called=mode != "primary")
         grants = [*grants_by(rules, at, known, toolset, model_of)]
         grants += self.code.grants(rules)
-        if self._lacks_provider(agent, header):
-            grants = [replace(each, condition="once its `model` names a provider") for each in grants]
         self.code.judge(own)
         is_leaf = mode == "subagent" and not self._nests((*own, *common))
         everyone = None if is_leaf or RULES.about(rules, TASK) else at
@@ -286,6 +284,7 @@ class _OpencodeProject:
             everyone=everyone,
             inherits=is_declared and not rules,
             permissions=listed_commands(rules, "bash"),
+            condition="once its `model` names a provider" if self._lacks_provider(agent, header) else "",
             is_entry=is_declared or mode == "primary",
             # A call may be over the worker that stands for every agent, but those that nest have a rule about it.
             max_depth=self.depth + (everyone is not None) - (mode == "subagent" and self.depth > 0),
