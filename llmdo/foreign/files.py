@@ -80,6 +80,8 @@ class Files:
     product: str
     """The tool that the format belongs to, as messages name it."""
     problems: list[Diagnostic] = field(default_factory=list)
+    cuts_headers: bool = False
+    """Whether the tool ends a header at the first `---`, also within a line."""
     _sources: dict[str, Source | None] = field(default_factory=dict)
     """Every file that is there; None for one that cannot be read."""
     _documents: dict[str, Document] = field(default_factory=dict)
@@ -124,8 +126,19 @@ class Files:
 
     def header(self, path: str, keys: Iterable[str]) -> reading.Text | None:
         """The file at `path` with a header of these `keys`; None without one. Guesses are not noted."""
-        source = self.source(path)
+        source = self._as_read(path)
         return reading.text(source, keys) if source else None
+
+    def _as_read(self, path: str) -> Source | None:
+        """The file at `path`, with its header as the tool ends it; what it loses by that is noted once."""
+        source = self.source(path)
+        if source is None or not self.cuts_headers or not (cut := reading.cut(source)):
+            return source
+        message = f"{self.product} ends the header at this `---`, so what follows is no part of it"
+        lost = finding("LDO151", source.location(cut[1]), message, hint="leave `---` out of the header")
+        if lost not in self.problems:
+            self.problems.append(lost)
+        return cut[0]
 
     def text(self, path: str, keys: Iterable[str]) -> reading.Text | None:
         """The file at `path` with a header of these `keys`; None without one, which is noted."""
@@ -138,7 +151,7 @@ class Files:
 
     def text_or_prompt(self, path: str, keys: Iterable[str]) -> reading.Text | None:
         """The file at `path`; without a header, a prompt alone. None if it cannot be read."""
-        source = self.source(path)
+        source = self._as_read(path)
         if source is None:
             return None
         text = reading.text(source, keys) or reading.prompt_alone(source)

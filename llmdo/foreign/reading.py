@@ -28,6 +28,8 @@ HARMLESS = ("an anchor", "an integer has", "only finite numbers")
 MANY = 200  # lines of a header: looking for misspelt keys in more would take long
 
 _FENCED = re.compile(r"\s*---[ \t]*\n(?P<header>.*?)(?:^|\n)---[ \t]*(?:\n|\Z)", re.DOTALL)
+_CUT = re.compile(r"---[ \t]*\n(?P<header>.*?)---", re.DOTALL)
+_NEWLINE = "\n"
 _KEY = re.compile(r"([A-Za-z_][A-Za-z0-9_.-]*)[ \t]*:(?=[ \t]|$)[ \t]*(.*)")
 _TOOL = re.compile(r"[^\s,()\"'\[\]]+(?:\((?:[^()]|\([^()]*\))*\))?")
 """A tool in a text that separates several by commas or blanks, with its parentheses."""
@@ -69,6 +71,19 @@ def text(source: Source, keys: Iterable[str]) -> Text | None:
         [] if problems[0].code != "LDO109" else [_guess(problems[0], "so the next lines were taken for it")]
     )
     return Text(_by_chunks(source, source.text[start:end], line, frozenset(keys), guesses), fenced.end())
+
+
+def cut(source: Source) -> tuple[Source, Span] | None:
+    """The file as a client reads it that ends a header at the first `---`, and that `---`; None if it begins a line."""
+    first = _CUT.match(source.text)
+    if first is None or first["header"][-1:] in ("", "\n"):
+        return None
+    start, end = first.end("header"), first.end()
+    line = source.text.count("\n", 0, start) + 1
+    column = start - source.text.rfind("\n", 0, start)
+    rest = source.text[end:]
+    closed = f"{source.text[:start]}\n---{'' if rest.startswith(_NEWLINE) else _NEWLINE}{rest}"
+    return replace(source, text=closed, is_plain=False), Span(line, column, line, column + end - start)
 
 
 def headless(source: Source, rest: str, code: str = "LDO152") -> Diagnostic:

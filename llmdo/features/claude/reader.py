@@ -46,7 +46,7 @@ DISTINCTIVE = frozenset({"color", "model", "name", "tools"})
 
 def read(tree: Tree) -> Team:
     """The agents of a project of Claude Code, and the session in which a person starts them."""
-    files = Files(tree, "Claude Code")
+    files = Files(tree, "Claude Code", cuts_headers=True)
     paths = files.find(AGENTS)
     plugins = plugins_in(files)
     agent_files = _agent_files(files, paths, plugins)
