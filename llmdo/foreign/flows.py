@@ -13,9 +13,18 @@ from itertools import chain
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from llmdo.foreign.building import named
-from llmdo.foreign.events import is_script
 from llmdo.foreign.known_servers import DATA, known_server
 from llmdo.foreign.plainest import plainest
+from llmdo.foreign.server_words import (
+    ONLY_SEARCH,
+    OPEN_SERVERS,
+    PAGES,
+    own_name,
+    says_making,
+    says_reading,
+    says_search,
+    server_words,
+)
 from llmdo.foreign.team import QUESTION
 from llmdo.policy.authority import Capability
 from llmdo.policy.shell.programs import is_launcher
@@ -29,7 +38,6 @@ if TYPE_CHECKING:
     from llmdo.foreign import Foreign
     from llmdo.foreign.team import Grant
     from llmdo.graph.described import Server
-    from llmdo.graph.toolset import Toolset
     from llmdo.policy.vocabulary import Decision
     from llmdo.reach.flows import Entrance, FlowRow, UnaskedEnd
     from llmdo.reach.shapes import Shape
@@ -37,32 +45,6 @@ if TYPE_CHECKING:
 SERVER = "mcp.call"
 SEARCH = "net.search"
 """A search is seen by those who run it, not by the authors of the pages found."""
-
-OPEN_SERVERS = frozenset(
-    {
-        "brave", "browser", "browserbase", "chrome", "crawl", "discord", "duckduckgo", "exa", "fetch", "firecrawl",
-        "github", "gitlab", "gmail", "imap", "jira", "linear", "mail", "outlook", "perplexity", "playwright",
-        "puppeteer", "reddit", "rss", "scrape", "search", "selenium", "sentry", "slack", "tavily", "telegram",
-        "twitter", "web", "youtube", "zendesk",
-    }
-)  # fmt: skip
-"""Words in a server's name or start that show that it brings anybody's text, and sends."""
-_ONLY_SEARCH = frozenset({"brave", "perplexity", "search", "youtube"})
-"""Those of them that only search."""
-_PAGES = _ONLY_SEARCH | {
-    "browser", "browserbase", "chrome", "crawl", "duckduckgo", "exa", "fetch", "firecrawl", "playwright", "puppeteer",
-    "scrape", "selenium", "tavily", "web",
-}  # fmt: skip
-"""Those of them that bring the pages that an agent chooses to read, not what somebody sends."""
-
-_READING = [[word] for word in ("describe", "find", "get", "list", "read", "search", "show", "view")]
-"""The first words of tools that change nothing, perhaps after that of their server."""
-_SERVER_FIRST = [[word] for word in OPEN_SERVERS - _PAGES]
-_SEARCHING = frozenset({"context", "research", "researcher", "search"})
-_FETCHING = frozenset(
-    {"browse", "contents", "crawl", "crawling", "extract", "fetch", "map", "open", "read", "scrape"}
-)
-"""Words of tools that fetch pages."""
 
 _DOCUMENTATION = frozenset({"search_docs", "search_documentation"})
 """The names of tools that search the documentation of their server."""
@@ -89,14 +71,6 @@ _FETCH = frozenset({UNTRUSTED, "net.connect"})
 WRITABLE_SETS = frozenset({"containers", "dart", "dotnet", "github", "node", "python", "ruby", "rust"})
 """The sets of hosts of gh-aw with such a host among them."""
 
-_WORD = re.compile(r"[a-z]+")
-_VARIABLE = re.compile(r"[A-Z][A-Z0-9_]*(?:=.*)?")
-_NO_SERVER = re.compile(r"github[-_]?copilot")
-"""The name of a product in the names of extensions of VS Code, which bring nothing from GitHub."""
-_FROM_A_FORGE = re.compile(
-    r"^(?:git\+)?(?:https?|ssh)://(?:[^/@]*@)?git(?:hub|lab)\.com/|^git(?:hub|lab):|^git@git(?:hub|lab)\.com:"
-)
-"""The place that a program is downloaded from, which says nothing about what it does."""
 _NUMBERED = re.compile(r" \(\d+\)$")
 EVENT = "on."
 """The beginning of a toolset that is an event of a workflow."""
@@ -265,7 +239,7 @@ class _Tools:
         agents = named(project.team.agents)
         toolsets = project.choice.graph.toolsets
         self._servers = {name for name, each in toolsets.items() if each.server}
-        words = {name: _words(name, each) & OPEN_SERVERS for name, each in toolsets.items()}
+        words = {name: server_words(name, each) & OPEN_SERVERS for name, each in toolsets.items()}
         grants = [grant for agent in agents.values() for grant in agent.grants]
         given = {grant.toolset for grant in grants if not grant.server or _is_declared(grant.server)}
         self._undeclared = {
@@ -284,14 +258,14 @@ class _Tools:
         self.has_servers = bool(self._servers)
         """Whether private data may be read otherwise than by capabilities of our vocabulary."""
         self._events = {event.toolset for agent in project.team.agents for event in agent.events}
-        self._browsers = {name for name in self._servers if words[name] and words[name] <= _PAGES}
+        self._browsers = {name for name in self._servers if words[name] and words[name] <= PAGES}
         self._looked_at = {
             grant.toolset
             for agent in agents.values()
             for grant in agent.grants
             if agent.asks != QUESTION and grant.decision == "needs_approval"
         }
-        self._senders = {name for name, known in words.items() if known - _ONLY_SEARCH}
+        self._senders = {name for name, known in words.items() if known - ONLY_SEARCH}
         self._in_checkout = {name for name, agent in agents.items() if agent.in_checkout}
         published = {name for name in self._in_checkout if project.is_public or agents[name].started_by}
         self._unpublished = self._in_checkout - published
@@ -334,7 +308,7 @@ class _Tools:
         if decision != "allowed" and _plain(shape.toolset) in self._looked_at:
             return False  # whoever would look at that call need not let it through, and is no person
         is_part = shape.toolset in self._servers and {each.name for each in shape.declared} == {UNTRUSTED}
-        if self._is_documentation(shape):
+        if self._is_documentation(shape) or self._only_makes(shape):
             return False
         if self._is_guess(shape) or (is_part and _plain(shape.toolset) not in map(_plain, self._known)):
             own = _GUESSED
@@ -408,10 +382,15 @@ class _Tools:
     def _only_asks(self, shape: Shape) -> bool:
         """Whether the names of a known server's tools say that they read there, or search, at the server's own host."""
         return all(
-            _says_search(name) if shape.toolset in self._browsers else says_reading(name)
+            says_search(name) if shape.toolset in self._browsers else says_reading(name)
             for tool in (shape.tool, *shape.other_tools)
-            for name in [_own_name(_plain(shape.toolset), tool)]
+            for name in [own_name(_plain(shape.toolset), tool)]
         )
+
+    def _only_makes(self, shape: Shape) -> bool:
+        """Whether a server's tools answer with what they made themselves, by their names."""
+        names = [own_name(toolset, tool) for toolset, tool in _tools(shape)]
+        return shape.toolset in self._servers and all(map(says_making, names))
 
     def _is_guess(self, shape: Shape) -> bool:
         """Whether a call is one of an unknown server or tool."""
@@ -420,7 +399,7 @@ class _Tools:
 
     def _is_documentation(self, shape: Shape) -> bool:
         """Whether a call brings the pages of those who make a server with data of its users."""
-        names = {_own_name(toolset, tool) for toolset, tool in _tools(shape)}
+        names = {own_name(toolset, tool) for toolset, tool in _tools(shape)}
         return shape.toolset in self._holding and names <= _DOCUMENTATION
 
     def _is_of_repository(self, shape: Shape) -> bool:
@@ -471,33 +450,3 @@ def _connects(shape: Shape) -> bool:
     names = {each.name for each in shape.declared}
     is_of_github = any(name.startswith("x.github.") for name in names)
     return not is_of_github and any(Capability("net").covers_name(name) for name in names)
-
-
-def _own_name(toolset: str, tool: str) -> str:
-    """The name that a server gives its tool, in small letters; empty for all of its tools together."""
-    if tool.startswith("mcp__"):
-        return tool.removeprefix("mcp__").partition("__")[2].lower()
-    return tool.removeprefix(toolset).lstrip("._/").lower()
-
-
-def says_reading(name: str) -> bool:
-    """Whether the name of a server's tool, in small letters, begins with a word of tools that change nothing."""
-    words = _WORD.findall(name)
-    return words[:1] in _READING or (words[:1] in _SERVER_FIRST and words[1:2] in _READING)
-
-
-def _says_search(name: str) -> bool:
-    """Whether a tool only hands words to a search: one that takes an address lets its host know what stands there."""
-    words = {*_WORD.findall(name)}
-    return words.isdisjoint(_FETCHING) and not words.isdisjoint(_SEARCHING)
-
-
-def _words(name: str, toolset: Toolset) -> frozenset[str]:
-    """The words of a toolset's name, and of the start of its server; none of a script, which its author named."""
-    parts = [name]
-    if server := toolset.server:
-        if known_server(server) is None and any(map(is_script, (server.command or "", *server.args))):
-            return frozenset()
-        args = (_FROM_A_FORGE.sub("", arg) for arg in server.args if not _VARIABLE.fullmatch(arg))
-        parts += [server.command or "", *args, server.url or ""]
-    return frozenset(_WORD.findall(_NO_SERVER.sub("", " ".join(parts).lower())))

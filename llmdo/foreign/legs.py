@@ -9,7 +9,8 @@ from llmdo.base.diagnostic import Related
 from llmdo.foreign.building import named, named_events
 from llmdo.foreign.commands import through
 from llmdo.foreign.edits import NUMBERED, way_text
-from llmdo.foreign.flows import WayOut, says_reading
+from llmdo.foreign.flows import WayOut
+from llmdo.foreign.server_words import says_reading
 from llmdo.policy.authority import gravity
 from llmdo.policy.shell.programs import is_launcher
 from llmdo.policy.shell.rules import EXEC

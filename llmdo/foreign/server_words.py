@@ -1,0 +1,88 @@
+"""The words in the names of servers and of their tools, and what they say of both."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from llmdo.foreign.events import is_script
+from llmdo.foreign.known_servers import known_server
+
+if TYPE_CHECKING:
+    from llmdo.graph.toolset import Toolset
+
+OPEN_SERVERS = frozenset(
+    {
+        "brave", "browser", "browserbase", "chrome", "crawl", "discord", "duckduckgo", "exa", "fetch", "firecrawl",
+        "github", "gitlab", "gmail", "imap", "jira", "linear", "mail", "outlook", "perplexity", "playwright",
+        "puppeteer", "reddit", "rss", "scrape", "search", "selenium", "sentry", "slack", "tavily", "telegram",
+        "twitter", "web", "youtube", "zendesk",
+    }
+)  # fmt: skip
+"""Words in a server's name or start that show that it brings anybody's text, and sends."""
+ONLY_SEARCH = frozenset({"brave", "perplexity", "search", "youtube"})
+"""Those of them that only search."""
+PAGES = ONLY_SEARCH | {
+    "browser", "browserbase", "chrome", "crawl", "duckduckgo", "exa", "fetch", "firecrawl", "playwright", "puppeteer",
+    "scrape", "selenium", "tavily", "web",
+}  # fmt: skip
+"""Those of them that bring the pages that an agent chooses to read, not what somebody sends."""
+
+_READING = frozenset({"describe", "find", "get", "list", "read", "search", "show", "view"})
+"""The first words of tools that change nothing, perhaps after that of their server."""
+_MAKING = frozenset({"add", "create", "delete", "fork", "post", "publish", "push", "reply", "send", "upload"})
+"""The first words of tools that answer with what they made themselves; others may answer with all that is there."""
+_SEARCHING = frozenset({"context", "research", "researcher", "search"})
+_FETCHING = frozenset(
+    {"browse", "contents", "crawl", "crawling", "extract", "fetch", "map", "open", "read", "scrape"}
+)
+"""Words of tools that fetch pages."""
+
+_WORD = re.compile(r"[a-z]+")
+_VARIABLE = re.compile(r"[A-Z][A-Z0-9_]*(?:=.*)?")
+_NO_SERVER = re.compile(r"github[-_]?copilot")
+"""The name of a product in the names of extensions of VS Code, which bring nothing from GitHub."""
+_FROM_A_FORGE = re.compile(
+    r"^(?:git\+)?(?:https?|ssh)://(?:[^/@]*@)?git(?:hub|lab)\.com/|^git(?:hub|lab):|^git@git(?:hub|lab)\.com:"
+)
+"""The place that a program is downloaded from, which says nothing about what it does."""
+
+
+def server_words(name: str, toolset: Toolset) -> frozenset[str]:
+    """The words of a toolset's name, and of the start of its server; none of a script, which its author named."""
+    parts = [name]
+    if server := toolset.server:
+        if known_server(server) is None and any(map(is_script, (server.command or "", *server.args))):
+            return frozenset()
+        args = (_FROM_A_FORGE.sub("", arg) for arg in server.args if not _VARIABLE.fullmatch(arg))
+        parts += [server.command or "", *args, server.url or ""]
+    return frozenset(_WORD.findall(_NO_SERVER.sub("", " ".join(parts).lower())))
+
+
+def own_name(toolset: str, tool: str) -> str:
+    """The name that a server gives its tool, in small letters; empty for all of its tools together."""
+    if tool.startswith("mcp__"):
+        return tool.removeprefix("mcp__").partition("__")[2].lower()
+    return tool.removeprefix(toolset).lstrip("._/").lower()
+
+
+def says_reading(name: str) -> bool:
+    """Whether the name of a server's tool, in small letters, begins with a word of tools that change nothing."""
+    return not _first(name).isdisjoint(_READING)
+
+
+def says_making(name: str) -> bool:
+    """Whether the name of a server's tool begins with a word of those that answer with what they made themselves."""
+    return not _first(name).isdisjoint(_MAKING)
+
+
+def says_search(name: str) -> bool:
+    """Whether a tool only hands words to a search: one that takes an address lets its host know what stands there."""
+    words = {*_WORD.findall(name)}
+    return words.isdisjoint(_FETCHING) and not words.isdisjoint(_SEARCHING)
+
+
+def _first(name: str) -> frozenset[str]:
+    """The first word of a tool's name, and the one after that of its server."""
+    words = _WORD.findall(name)
+    return frozenset(words[:2] if words[:1] and words[0] in OPEN_SERVERS - PAGES else words[:1])
