@@ -68,6 +68,8 @@ _BY_MEANING = {
 """The aliases for what the tools of other clients do."""
 _EXTENSION = re.compile(r"[\w-]+\.[\w-]+")
 """A publisher and its extension of VS Code, whose tools are unknown and are there alone."""
+_SHIPPED = "vscode."
+"""The beginning of the names of extensions that VS Code comes with."""
 _EXTENSIONS = "https://code.visualstudio.com/api/extension-guides/ai/tools"
 _OLD_SETS = frozenset({"new", "runcommands", "runnotebooks", "runtasks"})
 
@@ -256,7 +258,7 @@ class UnknownNames:
         for name, place in named:
             server = tools.server_of(name)
             unknown = server or name
-            if tools.knows(name) or unknown in seen:
+            if tools.knows(name) or unknown in seen or unknown.startswith(_SHIPPED):
                 continue
             seen.add(unknown)
             (self._servers if server else self._tools).setdefault(unknown, []).append(place)

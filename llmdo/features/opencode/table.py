@@ -15,7 +15,7 @@ TABLE = (
     Line("grep", ("fs.list", "fs.read"), "allowed", "declared", _OPENCODE),
     Line("list", ("fs.list",), "allowed", "declared", _OPENCODE),
     Line("bash", RUNS, "allowed", "open", _OPENCODE),
-    Line("lsp", ("fs.read",), "allowed", "declared", _OPENCODE),
+    Line("lsp", (), "allowed", "declared", _OPENCODE),
     Line("webfetch", FETCHES, "allowed", "declared", _OPENCODE),
     Line("websearch", SEARCHES, "allowed", "declared", "https://opencode.ai/docs/tools#websearch"),
     Line(

@@ -12,7 +12,7 @@ from llmdo.base.values import dataclass, replace
 from llmdo.features.skills import COLLECTION, FILES, HEEDING
 from llmdo.features.skills.table import HARMLESS, SAME, TABLE
 from llmdo.foreign import reading, scripts, servers
-from llmdo.foreign.commands import through
+from llmdo.foreign.commands import commands, through
 from llmdo.foreign.events import is_script, script_abilities
 from llmdo.foreign.files import Files
 from llmdo.foreign.permissions import parted
@@ -220,7 +220,9 @@ def _runs(item: ToolItem, script: str) -> bool:
     tool, pattern, _ = item
     if _line(tool) is not _LINES["Bash"]:
         return False
-    return pattern is None or pattern.strip() in ("", "*", ":*") or PurePosixPath(script).name in pattern
+    if pattern is None or pattern.strip() in ("", "*", ":*"):
+        return True
+    return PurePosixPath(script).name in pattern or commands(pattern) == UNLISTED
 
 
 def _narrower(tool: str, pattern: str | None, prompt: str) -> str:
@@ -231,4 +233,8 @@ def _narrower(tool: str, pattern: str | None, prompt: str) -> str:
         return "name whole commands, without `*` at their end, or take the rule out"
     program = words[0]
     verb = program and re.search(rf"(?:^|`|\$ ){re.escape(program)} ([a-z][\w:-]*)", prompt, re.MULTILINE)
-    return f"{hint}, such as `{tool}({program} {verb[1]} *)`" if verb else hint
+    if verb:
+        return f"{hint}, such as `{tool}({program} {verb[1]} *)`"
+    return (
+        f"write more of each command than `{program}`, such as the script that it runs" if program else hint
+    )
