@@ -44,10 +44,8 @@ def facts(rows: Iterable[Row]) -> dict[str, tuple[Decision, str]]:
 
 
 SINGLE = [case for case in ALL if format_of(case) != "auto"]
-EXACT = {"opencode-sessions-of-settings", "passes-kiro-parts", "passes-qwen-parts"}
-"""Here `--from` takes the settings of one agent for those of another as well; adopted, each has its own. Or a tool that
-an agent blocks makes the others of its toolset as open as it is, once adopted.
-"""
+EXACT = {"passes-kiro-parts", "passes-qwen-parts"}
+"""Here `--from` takes the settings of one agent for those of another as well; adopted, each has its own."""
 MILDER = {
     "opencode-plugins",
     "passes-gh-aw-engine-without-an-id",
