@@ -28,7 +28,9 @@ TABLES = st.one_of(TABLE, st.fixed_dictionaries({"permission": WORDS}))
 AGENTS = st.one_of(AGENT, st.tuples(TABLES, st.sampled_from(["all", "subagent"])))
 SERVERS = st.sets(st.sampled_from(["github", "notes"]), max_size=2)
 AT = r" \((?P<path>[^():]+)(?::\d+:\d+)?\)"
-CHANGE = re.compile(rf"(?P<text>(?:take|write) `[^;]*?)(?:{AT}| there as well)(?=;|, also from other agents|$)")
+CHANGE = re.compile(
+    rf"(?P<text>(?:take|write) `[^;]*?)(?:{AT}| there as well)(?=;|, also from other agents|$)"
+)
 UNNAMED = re.compile(r"the same with|and \d+ more(?! lose)")
 """The parts of a hint that leave a change to whoever reads it."""
 SECOND = re.compile(r"; `[^`]+` can then still send data: ")
