@@ -80,7 +80,7 @@ def test_a_runner_whose_command_is_named_is_not(pattern: str) -> None:
         ("Bash(git push:*)", "--receive-pack"), ("bash(git push origin *)", "--receive-pack"), ("Bash(rg:*)", "--pre"),
         ("shell(git -C . fetch *)", "--upload-pack"), ("Bash(gh repo clone:*)", "--upload-pack"), ("Bash(sed *)", "e"),
         ("Bash(/usr/bin/sort:*)", "--compress-program"), ("Bash(git grep *)", "--open-files-in-pager"),
-        ("Bash(npm test:*)", "--node-options"), ("Bash(npm run build *)", "--node-options"),
+        ("Bash(npm test:*)", "--node-options"), ("Bash(npm publish:*)", "--node-options"), ("Bash(npm version *)", "--node-options"), ("Bash(npm run build *)", "--node-options"),
         ("Bash(dotnet test:*)", "-p"), ("Bash(mvn -q test *)", "exec:exec"), ("Bash(./mvnw verify:*)", "exec:exec"),
     ],
 )  # fmt: skip

@@ -90,7 +90,12 @@ _OPERANDS: dict[tuple[str, ...], int] = {
 
 _OF_CLONE = ("--upload-pack", "--config", "--template", "-c", "-u")
 _OF_FETCH = ("--upload-pack",)
-_OF_SCRIPTS = ("--node-options", "--script-shell")
+_RUNS_SCRIPTS = (
+    "add", "ci", "cit", "clean-install", "clean-install-test", "ic", "in", "install-ci-test", "install-clean",
+    "install-test", "it", "link", "ln", "pack", "publish", "rb", "rebuild", "restart", "rum", "run", "run-script",
+    "start", "stop", "t", "test", "tst", "up", "update", "upgrade", "urn", "version",
+)  # fmt: skip
+"""Commands of npm that run scripts of the project or of its packages."""
 _OF_PUSH = ("--receive-pack", "--exec")
 OPEN_BY_OPTION: dict[str, tuple[str, ...]] = {
     "ag": ("--pager",),
@@ -113,13 +118,7 @@ OPEN_BY_OPTION: dict[str, tuple[str, ...]] = {
     "git push": _OF_PUSH,
     "git rebase": ("--exec", "-x"),
     "git send-pack": _OF_PUSH,
-    **dict.fromkeys(
-        (
-            "npm ci", "npm cit", "npm it", "npm restart", "npm run", "npm run-script", "npm start", "npm stop", "npm t",
-            "npm test",
-        ),
-        _OF_SCRIPTS,
-    ),
+    **dict.fromkeys((f"npm {each}" for each in _RUNS_SCRIPTS), ("--node-options", "--script-shell")),
     "rg": ("--pre", "--hostname-bin"),
     "sort": ("--compress-program",),
     "split": ("--filter",),

@@ -151,7 +151,7 @@ def test_so_does_one_with_an_option_that_says_what_runs(run: str, flag: str) -> 
         "/usr/bin/git push --exec=./x .", "timeout 5 git push --exec=./x .", "env A=1 nice rg --pre ./x a",
         "env -i git push --exec=./x .", "env -i git -C a push --exec=./x .", "nice -n 5 git -c a=b fetch --upload-pack=x",
         "rg --pre ./x a", "sort --compress=./x a", "gh repo clone a -- -u ./x", "fd -HX ./x", "git rebase -ix ./x",
-        "npm test --node-options=--import=data:text/javascript,0", "npm run --silent build --node-opt --import=x", "npm ci --script-shell ./x",
+        "npm test --node-options=--import=data:text/javascript,0", "npm run --silent build --node-opt --import=x", "npm ci --script-shell ./x", "npm pack --node-options=--import=x",
     ],
 )  # fmt: skip
 def test_an_option_of_a_whole_command_may_name_a_program(command: str) -> None:
