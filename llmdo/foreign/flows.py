@@ -388,9 +388,9 @@ class _Tools:
         )
 
     def _only_makes(self, shape: Shape) -> bool:
-        """Whether a server's tools answer with what they made themselves, by their names."""
+        """Whether a known server's tools answer with what they made: the names of an unknown one say nothing."""
         names = [own_name(toolset, tool) for toolset, tool in _tools(shape)]
-        return shape.toolset in self._servers and all(map(says_making, names))
+        return shape.toolset in self._known and all(map(says_making, names))
 
     def _is_guess(self, shape: Shape) -> bool:
         """Whether a call is one of an unknown server or tool."""
