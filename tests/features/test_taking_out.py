@@ -50,7 +50,7 @@ def feature(request: pytest.FixtureRequest) -> Extension:
 @pytest.fixture
 def without(feature: Extension, tmp_path: Path) -> Iterator[Path]:
     """A folder with the package, but for the folder of the feature."""
-    shutil.copytree(PACKAGE, tmp_path / "llmdo", ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copytree(PACKAGE, tmp_path / "llmdo")  # with what is compiled, which holds for the copies as well
     shutil.copytree(PACKAGE.parent / "schemas", tmp_path / "schemas")
     shutil.rmtree(tmp_path / "llmdo/features" / FOLDERS[feature.name])
     shutil.copytree(EXAMPLE, tmp_path / "w", ignore=shutil.ignore_patterns(".llmdo"))
@@ -108,7 +108,7 @@ def core(tmp_path: Path) -> Iterator[Path]:
     for name in ("adapters", "docs", "examples", "schemas", "templates"):
         shutil.copytree(repository / name, tmp_path / name, ignore=shutil.ignore_patterns(".llmdo"))
     shutil.copy(repository / "pyproject.toml", tmp_path)
-    shutil.copytree(PACKAGE, tmp_path / "llmdo", ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copytree(PACKAGE, tmp_path / "llmdo")  # with what is compiled, which holds for the copies as well
     others = shutil.ignore_patterns("__pycache__", "cases", "features", "foreign")
     shutil.copytree(repository / "tests", tmp_path / "tests", ignore=others)
     for name in FOLDERS.values():

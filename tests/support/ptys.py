@@ -36,6 +36,7 @@ class Person:
         self._stream = pyte.ByteStream(self.screen)
         self.prompts: list[list[str]] = []
         """The whole screen, with what scrolled off, at each prompt."""
+        self._programs: list[subprocess.Popen[bytes]] = []
         self._drawing = threading.Lock()
         self._thread = threading.Thread(target=self._live, daemon=True)
         self.source: TextIO = os.fdopen(os.dup(self.slave), encoding="utf-8")
@@ -45,7 +46,13 @@ class Person:
         self._thread.start()
         return self
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        if error is not None:
+            error.add_note(f"The terminal shows:\n{self.text()}")
+            for program in self._programs:
+                error.add_note(f"{program.args} had the exit code {program.poll()}")
+                program.kill()
+                program.wait()
         self.display.close()
         self.source.close()
         os.close(self.slave)
@@ -70,7 +77,7 @@ class Person:
 
     def start(self, words: Sequence[str], cwd: Path, environ: dict[str, str]) -> subprocess.Popen[bytes]:
         """A program whose terminal this is: Ctrl-C reaches it as a signal."""
-        return forking.Popen(
+        program = forking.Popen(
             words,
             cwd=cwd,
             env=environ,
@@ -80,6 +87,8 @@ class Person:
             start_new_session=True,
             terminal=True,
         )
+        self._programs.append(program)
+        return program
 
     def _live(self) -> None:
         while True:
