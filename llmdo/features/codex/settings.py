@@ -109,10 +109,12 @@ class CodexApprovals:
     outside: Decision = "needs_approval"
     name: str = "on-request"
     at: Place | None = None
+    is_never: bool = False
+    """Whether what would ask is refused."""
 
 
 _POLICIES = {
-    "never": CodexApprovals(outside="blocked", name="never"),
+    "never": CodexApprovals(outside="blocked", name="never", is_never=True),
     "on-failure": CodexApprovals(name="on-failure"),
     "on-request": CodexApprovals(),
     "untrusted": CodexApprovals(inside="needs_approval", name="untrusted"),

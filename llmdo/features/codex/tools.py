@@ -150,7 +150,7 @@ class CodexTools:
         yield from self._edits(sandbox, approvals)
         yield self._grant("view_image", "allowed", "Codex")
         yield from self._search(sandbox)
-        yield from self._servers(approvals)
+        yield from self._servers(sandbox, approvals)
 
     def _grant(self, line: str, decision: Decision, origin: str, rule_at: Place | None = None) -> Grant:
         known = _LINES[line]
@@ -214,7 +214,7 @@ class CodexTools:
         if line:
             yield self._grant(line, "allowed", "web_search" if mode else "Codex, where nothing is said", at)
 
-    def _servers(self, approvals: CodexApprovals) -> Iterator[Grant]:
+    def _servers(self, sandbox: Sandbox, approvals: CodexApprovals) -> Iterator[Grant]:
         # An agent has the session's servers; this version starts none of its own file, a later one may.
         tables = {
             table[0]: table
@@ -228,9 +228,9 @@ class CodexTools:
             mcp.judge(self.files, {shown: (mcp.server_of(server), at)})
             grant = mcp.grant(shown, mcp.server_of(server), at, "allowed", f"mcp_servers.{shown}")
             for tool, mode in _tools(server):
-                # Where nobody is to be asked, a server's tool that would ask is called all the same.
-                is_free = approvals.name == "never" or approvals.name.startswith("answered")
-                asks: Decision = "allowed" if is_free else "needs_approval"
+                # Where nobody is to be asked, Codex calls a server's tool that would ask only without a sandbox.
+                is_free = sandbox.is_off if approvals.is_never else approvals.name.startswith("answered")
+                asks: Decision = "allowed" if is_free else "blocked" if approvals.is_never else "needs_approval"
                 yield replace(
                     grant,
                     tool=f"{shown}.{excerpt(tool)}" if tool else shown,
