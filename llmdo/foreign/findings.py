@@ -14,6 +14,7 @@ from llmdo.foreign.edits import way_text, without_call
 from llmdo.foreign.flows import UNKNOWN
 from llmdo.foreign.instead import few_tools, in_a_header
 from llmdo.foreign.lines import PUSHES
+from llmdo.foreign.reading import keys_below_cut
 from llmdo.foreign.refusing import refuser
 from llmdo.foreign.team import NAME_TOOLS
 from llmdo.policy.authority import Capability, gravity
@@ -323,6 +324,9 @@ def _why_everything(form: str, agent: Agent) -> str:
         return "its file has no header"
     if isinstance(listed, list) and form == "opencode":
         return "its `tools` is a list, where opencode reads a table"
+    line, lost = keys_below_cut(agent.at.document.source)
+    if "tools" in lost and listed is None:
+        return f"its header ends at the `---` of line {line}, above its `tools`"
     is_all = "*" in listed if isinstance(listed, list) else listed == "*"
     return "its file names `*`" if is_all else "its file does not name its tools"
 
@@ -335,8 +339,11 @@ def _fewer_tools(form: str, agent: Agent, late: LateHeader | None) -> str | None
     key = line.partition(":")[0].strip('"')
     if late and key in late.keys:
         return f"{MOVE_DOWN}: then its `{key}` counts"
+    if key in keys_below_cut(agent.at.document.source)[1]:
+        return f"leave `---` out of its header: then its `{key}` counts"
     where = f" in place of `{key}`" if key in agent.header else in_a_header(agent.at)
-    return f"write `{line}`{where}, and what else it needs; it loses the rest"
+    kept = " but what its `memory` needs" if form == "claude" and agent.header.get("memory") else ""
+    return f"write `{line}`{where}, and what else it needs; it loses the rest{kept}"
 
 
 def _is_asked(agent: Agent) -> bool:

@@ -29,6 +29,7 @@ MANY = 200  # lines of a header: looking for misspelt keys in more would take lo
 
 _FENCED = re.compile(r"\s*---[ \t]*\n(?P<header>.*?)(?:^|\n)---[ \t]*(?:\n|\Z)", re.DOTALL)
 _CUT = re.compile(r"---[ \t]*\n(?P<header>.*?)---", re.DOTALL)
+_BELOW_CUT = re.compile(r"---[ \t]*\n.*?(?P<end>^---).*?\n(?P<lost>.*?)^---[ \t]*$", re.DOTALL | re.MULTILINE)
 _NEWLINE = "\n"
 _KEY = re.compile(r"([A-Za-z_][A-Za-z0-9_.-]*)[ \t]*:(?=[ \t]|$)[ \t]*(.*)")
 _TOOL = re.compile(r"[^\s,()\"'\[\]]+(?:\((?:[^()]|\([^()]*\))*\))?")
@@ -84,6 +85,15 @@ def cut(source: Source) -> tuple[Source, Span] | None:
     rest = source.text[end:]
     closed = f"{source.text[:start]}\n---{'' if rest.startswith(_NEWLINE) else _NEWLINE}{rest}"
     return replace(source, text=closed, is_plain=False), Span(line, column, line, column + end - start)
+
+
+def keys_below_cut(source: Source) -> tuple[int, frozenset[str]]:
+    """The keys below the `---` at which a client ended a header too early, and the line of that; none without one."""
+    below = None if source.is_plain else _BELOW_CUT.match(source.text)
+    if below is None:
+        return 0, frozenset()
+    keys = (match[1] for line in below["lost"].split("\n") if (match := _KEY.match(line)))
+    return source.text.count("\n", 0, below.start("end")), frozenset(keys)
 
 
 def headless(source: Source, rest: str, code: str = "LDO152") -> Diagnostic:

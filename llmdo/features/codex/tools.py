@@ -230,7 +230,9 @@ class CodexTools:
             for tool, mode in _tools(server):
                 # Where nobody is to be asked, Codex calls a server's tool that would ask only without a sandbox.
                 is_free = sandbox.is_off if approvals.is_never else approvals.name.startswith("answered")
-                asks: Decision = "allowed" if is_free else "blocked" if approvals.is_never else "needs_approval"
+                asks: Decision = (
+                    "allowed" if is_free else "blocked" if approvals.is_never else "needs_approval"
+                )
                 yield replace(
                     grant,
                     tool=f"{shown}.{excerpt(tool)}" if tool else shown,
