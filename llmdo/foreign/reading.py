@@ -250,7 +250,8 @@ def _by_chunks(
             continue  # nothing but text before the first key
         problem = parsed.problems[0]
         at = replace(problem.at, span=shifted(problem.at.span, shift) if problem.at.span else None)
-        guesses.append(_guess(replace(problem, at=at), f"so `{key[1]}` was read as plain text"))
+        how = "name by name" if key[1] == "tools" and key[2].startswith("[") else "as plain text"
+        guesses.append(_guess(replace(problem, at=at), f"so `{key[1]}` was read {how}"))
         data[key[1]] = _plain(key[2], lines[1:])
         spans.append(lambda key=key, at=first + line: _spans_of(key, at))  # type: ignore[misc]
     return Document(

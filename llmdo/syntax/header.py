@@ -448,6 +448,8 @@ def _syntax_problem(source: Source, header: str, error: yaml.MarkedYAMLError) ->
     line = header.split("\n")[mark.line] if character else ""
     if character == "\t":
         message, hint = "a tab is not allowed here", "indent with spaces"
+    elif character == "," and "node content" in reason:
+        message, hint = "an item is missing before this `,`", "delete the `,`"
     elif "mapping values" in reason and _SECOND_COLON.match(line):
         hint = "put the text in quotes if the `: ` is part of it"
     return finding("LDO101", source.location(span), message, hint=hint)
