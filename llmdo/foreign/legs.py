@@ -36,6 +36,9 @@ _UNSANDBOXED = "unsandboxed "
 _REST = re.compile(r":?\s*\*.*", re.DOTALL)
 """The part of a rule that is about any words."""
 
+_SPARED = ("allowed-tools",)
+"""The key of commands and skills for tools about which nobody is asked while they run."""
+
 _NAME = re.compile(r"__|[/.:]")
 """What is between a server and its tool."""
 
@@ -145,8 +148,8 @@ def place_of(project: Foreign, leg: FlowLeg) -> Place | None:
         if caller and not caller.path and len(leg.path) > 2 and leg.path[1].use:
             return leg.path[1].use.at  # built in: what calls it is what a file says
         rule = given.rule_at if leg.is_ruled else None
-        if rule and rule.location.path.endswith("/SKILL.md") and given.at.location.path != rule.location.path:
-            rule = None  # a skill spares questions; what an agent has says its own file
+        if rule and rule.route[:1] == _SPARED and given.at.location.path != rule.location.path:
+            rule = None  # a command or a skill spares questions; what an agent has says its own file
         return rule or given.at
     use = leg.path[-1].use if leg.path else None
     return use.at if use else None

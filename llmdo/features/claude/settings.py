@@ -196,11 +196,13 @@ class ClaudeSettings:
                     if not (mode.at or verdict.origin or verdict.at)
                     else grant
                 )
-            elif (loss := self._without_rules(line, mode)) is None:
-                yield replace(grant, is_free_anyway=True)
+                continue
+            # A command or a skill allows it while it runs, whatever the settings say.
+            is_in_settings = all(rule.at.route[:1] == (_LISTS,) for rule in verdict.alike)
+            if (loss := self._without_rules(line, mode)) is None:
+                is_unset = mode.at is None and not is_in_settings
+                yield replace(grant, is_free_anyway=True, condition=_UNSET_MODE if is_unset else "")
             else:
-                # A command or a skill allows it while it runs, whatever the settings say.
-                is_in_settings = all(rule.at.route[:1] == (_LISTS,) for rule in verdict.alike)
                 alike = verdict.alike if is_in_settings else ()
                 yield replace(
                     grant,
