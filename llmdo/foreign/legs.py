@@ -10,7 +10,7 @@ from llmdo.foreign.building import named, named_events
 from llmdo.foreign.commands import through
 from llmdo.foreign.edits import NUMBERED, way_text
 from llmdo.foreign.flows import WayOut
-from llmdo.foreign.server_words import says_reading
+from llmdo.foreign.server_words import says_making, says_reading
 from llmdo.policy.authority import gravity
 from llmdo.policy.shell.programs import is_launcher
 from llmdo.policy.shell.rules import EXEC
@@ -36,6 +36,8 @@ _UNSANDBOXED = "unsandboxed "
 _REST = re.compile(r":?\s*\*.*", re.DOTALL)
 """The part of a rule that is about any words."""
 
+_OF_STRANGERS = re.compile("comment|discussion|issue|message|pull_request")
+"""The words in a tool's name for what strangers write."""
 _SPARED = ("allowed-tools",)
 """The key of commands and skills for tools about which nobody is asked while they run."""
 
@@ -158,22 +160,25 @@ def place_of(project: Foreign, leg: FlowLeg) -> Place | None:
 def grant_of(project: Foreign, leg: FlowLeg) -> Grant | None:
     """The grant of the tool at the end of a leg, or what is run at an event."""
 
-    def strictness(grant: Grant) -> tuple[bool, bool, tuple[int, str], bool]:
+    def strictness(grant: Grant) -> tuple[bool, bool, tuple[int, str], int]:
         raised = {each.name for each in grant.capabilities}
         lacks = bool(leg.capability) and leg.capability not in raised
         gravest = min(map(gravity, grant.capabilities), default=_NO_GRAVITY)
-        return grant.decision != "allowed", lacks, gravest, _is_odd(grant, leg)
+        return grant.decision != "allowed", lacks, gravest, _oddity(grant, leg)
 
     return min(grants_of(project, leg), key=strictness, default=None)
 
 
-def _is_odd(grant: Grant, leg: FlowLeg) -> bool:
-    """Whether the tool that a list names is an odd example of its server's: one that writes, of those that read."""
+def _oddity(grant: Grant, leg: FlowLeg) -> int:
+    """How odd an example of its server's tools a listed one is, from 0; most is one that writes, of those that read."""
     is_item = bool(grant.at.route) and isinstance(grant.at.route[-1], int)
     listed = grant.at.data
     if not leg.what or not is_item or not isinstance(listed, str):
-        return False
-    return says_reading(_NAME.split(listed)[-1].lower()) is leg.is_ruled
+        return 1
+    name = _NAME.split(listed)[-1].lower()
+    if leg.capability == UNTRUSTED and _OF_STRANGERS.search(name) and not says_making(name):
+        return 0
+    return 2 if says_reading(name) is leg.is_ruled else 1
 
 
 def grants_of(project: Foreign, leg: FlowLeg) -> list[Grant]:
