@@ -16,6 +16,7 @@ from llmdo.foreign.instead import (
     NO_COMMANDS,
     NO_HOST,
     OTHERS_REFUSED,
+    call_in,
     calls_in,
     elsewhere,
     in_permission,
@@ -312,9 +313,8 @@ def with_place(change: str, at: Place | None) -> str:
 def calling(agent: Agent) -> Place | None:
     """The tool of Copilot in an agent's list by which it calls those that its file names."""
     listed = agent.header.get(HEADER)
-    if not agent.calls or not isinstance(listed, list) or "agent" not in listed:
-        return None
-    return Place(agent.at.document, (HEADER, listed.index("agent")))
+    number = call_in(listed) if agent.calls and isinstance(listed, list) else None
+    return None if number is None else Place(agent.at.document, (HEADER, number))
 
 
 def without_calls(project: Foreign, flow: Flow) -> FlowEdit | None:

@@ -197,7 +197,7 @@ def worst_flows(project: Foreign) -> dict[str, Flow]:
                 Unasked(
                     brings=partial(tools.brings, question.levels, runs_in),
                     private=tuple(map(Capability, (*LEGS["private data"], DATA))),
-                    keeps=partial(tools.keeps, with_checkout=question.with_checkout),
+                    keeps=partial(tools.keeps, runs_in, with_checkout=question.with_checkout),
                     ends=partial(
                         tools.rank,
                         runs_in,
@@ -205,7 +205,7 @@ def worst_flows(project: Foreign) -> dict[str, Flow]:
                         of_checkout=question.with_checkout,
                         is_guess=question.guess not in (None, "search"),
                     ),
-                    may_read=tools.may_read if question.may_read else None,
+                    may_read=partial(tools.may_read, runs_in) if question.may_read else None,
                 ),
             ),
         )
@@ -276,7 +276,8 @@ class _Tools:
         self._offered: set[tuple[str, str]] = set()
         self._of_repository: set[tuple[str, str]] = set()
         self._hiding = {name for name, agent in agents.items() if agent.hides_secrets}
-        self._runs_in: dict[tuple[str, str], set[str]] = {}
+        self._runs_in: dict[tuple[str, str, str], set[str]] = {}
+        """By an agent, its toolset and the tool: a server that one agent has in the cloud, another has in an editor."""
         self._runs_files: dict[str, set[tuple[str, str]]] = {}
         for name, agent in agents.items():
             for grant in agent.grants:
@@ -293,7 +294,7 @@ class _Tools:
             self._of_repository.add((grant.toolset, grant.tool))
         if grant.may_lack:
             self._offered.add((name, grant.tool))
-        self._runs_in.setdefault((grant.toolset, grant.tool), set()).add(grant.runs_in)
+        self._runs_in.setdefault((name, grant.toolset, grant.tool), set()).add(grant.runs_in)
         if grant.decision == "allowed" and Capability("fs.write") in grant.capabilities:
             self._writers.add(name)
         if is_started and grant.decision == "allowed" and _runs_files(grant):
@@ -324,14 +325,17 @@ class _Tools:
                 or (_connects(shape) and shape.toolset not in self._known)
             )
             own = _FETCHED if is_page else own
-        return own in levels and self._is_in(runs_in, shape)
+        return own in levels and self._is_in(runs_in, name, shape)
 
-    def may_read(self, shape: Shape) -> bool:
+    def may_read(self, runs_in: str, name: str, shape: Shape) -> bool:
         """Whether a call is one of a server of which nothing is known; to start it reads nothing yet."""
-        return shape.toolset in self._unknown and any(each.name == SERVER for each in shape.raised)
+        is_unknown = shape.toolset in self._unknown and any(each.name == SERVER for each in shape.raised)
+        return is_unknown and self._is_in(runs_in, name, shape)
 
-    def keeps(self, name: str, shape: Shape, *, with_checkout: bool) -> bool:
+    def keeps(self, runs_in: str, name: str, shape: Shape, *, with_checkout: bool) -> bool:
         """Whether the data that a call returns is private: a checkout of a public repository is not."""
+        if not self._is_in(runs_in, name, shape):
+            return False
         if name not in self._in_checkout or (with_checkout and name in self._unpublished):
             return True
         names = {each.name for each in shape.raised}
@@ -347,7 +351,7 @@ class _Tools:
         """The kind of way out that a call is, if it is one; nobody reads what is written to a private repository."""
         way = self._way(name, shape)
         is_inside = way == WayOut.PUBLIC_HOST and of_checkout and self._is_of_repository(shape)
-        if way is None or is_inside or not self._is_in(runs_in, shape):
+        if way is None or is_inside or not self._is_in(runs_in, name, shape):
             return None
         is_asked = (name, _plain(shape.toolset)) in self._asking and not may_send
         is_unknown = shape.toolset in self._undeclared and not is_guess
@@ -407,8 +411,10 @@ class _Tools:
         names = {each.name for each in shape.declared if each.name.startswith("x.github.")}
         return _tools(shape) <= self._of_repository or bool(names and "x.github.any" not in names)
 
-    def _is_in(self, runs_in: str, shape: Shape) -> bool:
-        return any(not {"", runs_in}.isdisjoint(self._runs_in.get(each, {""})) for each in _tools(shape))
+    def _is_in(self, runs_in: str, name: str, shape: Shape) -> bool:
+        """Whether the agent has one of the tools of a call at that place."""
+        own = (self._runs_in.get((name, *each), {""}) for each in _tools(shape))
+        return any(not places.isdisjoint({"", runs_in}) for places in own)
 
 
 def _tools(shape: Shape) -> set[tuple[str, str]]:

@@ -16,6 +16,8 @@ from llmdo.syntax.document import Place
 from llmdo.syntax.frontmatter import late_header
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from llmdo.foreign.team import Grant
 
 LONGEST = 70  # characters of a new line that a hint spells out
@@ -46,11 +48,12 @@ _OF_OPENCODE = frozenset({"bash", "webfetch", "websearch"})
 """Its own tools that bring a stranger's words or send."""
 _OF_GIT = re.compile(r"(?:Bash|run_shell_command)\(git\b")
 """A rule about a program of which some commands run no other."""
-_TOOL = re.compile(r"\w+(?:\([^()]*\))?")
+_TOOL = re.compile(r"\w+(?:\([^()]*\))?|(?i:agent/(?:runSubagent|\*))|custom-agent")
+"""An item of a list that is the name of a tool of a client itself."""
 _COMMA = re.compile(r",(?![^(]*\))")
 """A comma between two tools, not within what one is allowed for."""
-_CALLS = frozenset({"Agent", "Task"})
-"""Both names of the tool of Claude Code that calls agents."""
+_CALLS = frozenset({"agent", "agent/*", "agent/runsubagent", "custom-agent", "runsubagent", "task"})
+"""The names in lower case of the tool that calls agents: both of Claude Code, and those of Copilot in each place."""
 _PLAIN = re.compile(r"[A-Za-z][\w./-]*(?:/\*|\((?:[^(),\[\]{}\"'#:]|:(?! ))*\))?")
 """An item of a list that YAML takes as it is."""
 _SEARCH = "web_search"
@@ -314,8 +317,20 @@ def item_at(at: Place) -> str | None:
 def calls_in(at: Place, tool: str) -> tuple[str, ...]:
     """The items of the list around a place by which an agent calls others, all of which have to go together."""
     data = at._replace(route=tuple(step for step in at.route if isinstance(step, str))).data
-    names = _CALLS if tool.partition("(")[0] in _CALLS else {tool.partition("(")[0]}
-    return tuple(each for each in _items(data) or () if each.partition("(")[0] in names) or (tool,)
+    items = _items(data) or ()
+    if _is_call(tool):
+        return tuple(dict.fromkeys(filter(_is_call, items))) or (tool,)
+    return tuple(each for each in items if each.partition("(")[0] == tool.partition("(")[0]) or (tool,)
+
+
+def call_in(items: Iterable[object]) -> int | None:
+    """The number of the first item by which an agent calls others; None if it has none."""
+    calls = (number for number, each in enumerate(items) if isinstance(each, str) and _is_call(each.strip()))
+    return next(calls, None)
+
+
+def _is_call(item: str) -> bool:
+    return item.partition("(")[0].casefold() in _CALLS
 
 
 def _items(data: object) -> list[str] | None:

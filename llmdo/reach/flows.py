@@ -84,8 +84,8 @@ class Unasked:
     """Whether the data that a call of this worker returns is private; asked about tools that return such data."""
     ends: Callable[[str, Shape], int | None]
     """The rank of a call of this worker as an effect, the worst first; None if it is none of those asked for."""
-    may_read: Callable[[Shape], bool] | None = None
-    """Whether a call may return private data although it does not declare any."""
+    may_read: Callable[[str, Shape], bool] | None = None
+    """Whether a call of this worker may return private data although it does not declare any."""
 
 
 class UnaskedFlow(NamedTuple):
@@ -425,7 +425,7 @@ class _OpenSpread(Spread):
             for label in self._labelling.of(call.shape.raised):
                 if self._counts(name, call, label):
                     labels.setdefault(label, []).append(origin)
-            if may_read and call.decision == "allowed" and may_read(call.shape):
+            if may_read and call.decision == "allowed" and may_read(name, call.shape):
                 labels.setdefault(self._question.private[0], []).append(origin)
             rank = self._question.ends(name, call.shape) if call.decision == "allowed" else None
             if rank is not None and self._is_effect(call.shape.row):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import PurePosixPath
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeGuard
 
 from llmdo.base.diagnostic import did_you_mean, excerpt, finding
 from llmdo.base.source import Location, Span
@@ -41,7 +41,6 @@ KEYS = frozenset(
     }
 )  # fmt: skip
 PROMPT_KEYS = frozenset({"agent", "argument-hint", "description", "mode", "model", "name", "tools"})
-_OF_PROMPTS = PROMPT_KEYS - {"description", "name"}
 _OPENED = re.compile(r"---[ \t]*\n(?:\w[\w-]*[ \t]*:.*\n|[ \t]+\S.*\n|- .*\n|#.*\n)+(?=[ \t]*\n)")
 """A header up to a blank line behind its keys."""
 _ENDED = re.compile(r"\n---[ \t]*(?:\n|\Z)")
@@ -110,6 +109,13 @@ def _name_of(path: str, document: Document) -> str:
     return excerpt(f"/{own}" if path.endswith(PROMPT) else own, MAX_NAME)
 
 
+def _names_tools(value: object) -> TypeGuard[str | list[object]]:
+    """Whether a value of `tools` names them, be it none."""
+    return (isinstance(value, list) and "*" not in value) or (
+        isinstance(value, str) and value not in ("", "*")
+    )
+
+
 @dataclass(frozen=True, slots=True)
 class _CopilotProject:
     """The common data of all agents of a project."""
@@ -176,10 +182,10 @@ class _CopilotReader:
             self.files.problems.append(finding("LDO154", Location(others[0]), message, hint=hint))
 
     def _is_prompt(self, path: str) -> bool:
-        """Whether a file has a header with a key of a prompt: other programs have texts of this name, too."""
+        """Whether a file is a prompt with tools of its own; other programs have texts of this name, too."""
         read = self.files.tree.read(path)
         text = reading.text(read[0], PROMPT_KEYS) if read else None
-        return text is not None and not text.document.data.keys().isdisjoint(_OF_PROMPTS)
+        return text is not None and _names_tools(text.document.data.get("tools"))
 
     def servers(
         self, declared: Iterable[tuple[str, str]] = DECLARED_SERVERS
@@ -317,9 +323,9 @@ class _CopilotFileReader:
     def _given(self) -> list[tuple[str, Place]] | None:
         """The tools that the file names; None if it names none, and there are all of them."""
         value = self.header.get("tools", "*")
-        if value in ("*", ["*"]) or (isinstance(value, list) and "*" in value):
+        if value == "*" or (isinstance(value, list) and "*" in value):
             return None
-        if not isinstance(value, str | list) or value == "":
+        if not _names_tools(value):
             message = "`tools` has no value that names tools, so it was read as left out: every tool"
             self.reader.files.note(
                 "LDO150", self._place("tools", of_key=True), message, "`tools: []` means no tool"
