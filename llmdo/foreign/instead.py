@@ -48,8 +48,8 @@ _OF_OPENCODE = frozenset({"bash", "webfetch", "websearch"})
 """Its own tools that bring a stranger's words or send."""
 _OF_GIT = re.compile(r"(?:Bash|run_shell_command)\(git\b")
 """A rule about a program of which some commands run no other."""
-_TOOL = re.compile(r"\w+(?:\([^()]*\))?|(?i:agent/(?:runSubagent|\*))|custom-agent")
-"""An item of a list that is the name of a tool of a client itself."""
+_TOOL = re.compile(r"\w+(?:\([^()]*\))?(?: \w+)*|(?i:agent/(?:runSubagent|\*))|custom-agent")
+"""An item of a list that is the name of a tool of a client itself, or of several with blanks between them."""
 _COMMA = re.compile(r",(?![^(]*\))")
 """A comma between two tools, not within what one is allowed for."""
 _CALLS = frozenset({"agent", "agent/*", "agent/runsubagent", "custom-agent", "runsubagent", "task"})
@@ -330,7 +330,7 @@ def call_in(items: Iterable[object]) -> int | None:
 
 
 def _is_call(item: str) -> bool:
-    return item.partition("(")[0].casefold() in _CALLS
+    return any(word in _CALLS for word in item.partition("(")[0].casefold().split())
 
 
 def _items(data: object) -> list[str] | None:
