@@ -131,12 +131,13 @@ def foreign_cycle(project: Foreign) -> Iterator[Diagnostic]:
     Such a run ends only when somebody stops it, or where its client lets calls nest no deeper, and each of them has in
     effect what all of them have. Agents that may call every agent are left out: with them everything is a circle. So
     are calls that a person has to confirm, and circles that no run goes round, as they are longer than its client lets
-    calls nest: in opencode once, unless `subagent_depth` says more. Remove the call that leads back.
+    calls nest: in opencode once, unless `subagent_depth` says more, and in VS Code once, unless its setting
+    `chat.subagents.allowInvocationsFromSubagents` is on. Remove the call that leads back.
     """
-    workers = project.graph.workers
+    workers, agents = project.graph.workers, named(project.team.agents)
     confirmed = {
         (name, call.name)
-        for name, agent in named(project.team.agents).items()
+        for name, agent in agents.items()
         for call in agent.calls
         if call.decision != "allowed"
     }
@@ -150,7 +151,7 @@ def foreign_cycle(project: Foreign) -> Iterator[Diagnostic]:
         if worker.path
     }
     edges = {name: list(callees) for name, callees in uses.items()}
-    free = {name for name, agent in named(project.team.agents).items() if agent.everyone}
+    free = {name for name, agent in agents.items() if agent.everyone}
     for component in topology.strongly_connected_components(edges):
         cycle = topology.shortest_cycle(edges, component)
         if len(cycle) > project.graph.max_depth_from(cycle):
@@ -159,7 +160,8 @@ def foreign_cycle(project: Foreign) -> Iterator[Diagnostic]:
         opening = topology.opening_edge(edges, component, cycle)
         (first, second), *rest = steps
         can_be_opened = bool(rest) and free.isdisjoint(component)
-        circle = f"agents call each other in a circle: `{' > '.join([*cycle, first])}`"
+        condition = next((f"; {where}" for name in cycle if (where := agents[name].nested_where)), "")
+        circle = f"agents call each other in a circle: `{' > '.join([*cycle, first])}`{condition}"
         yield finding(
             "LDO350",
             uses[first][second].at.location,

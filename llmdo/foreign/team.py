@@ -184,6 +184,8 @@ class Agent:
     """Whether agents that may call every agent may call it."""
     max_depth: int | None = None
     """The maximum depth of nested calls where a person starts it; None for that of its team."""
+    nested_where: str = ""
+    """The condition under which what it calls may call others in turn, as the end of a sentence; empty without one."""
 
     @property
     def started_by(self) -> str | None:

@@ -13,7 +13,16 @@ from llmdo.features.copilot import AGENT, LOOKED_AT, MODE, PAGES, PROMPT, TEXTS
 from llmdo.features.copilot.client import hook_events, session_events
 from llmdo.features.copilot.handoffs import HANDOFFS, kept, meant
 from llmdo.features.copilot.tools import IN_EDITOR, KnownServer, Tools, UnknownNames, Where
-from llmdo.features.copilot.variants import BUILT_IN, GENERAL, apart, built_in_agents, in_editor
+from llmdo.features.copilot.variants import (
+    BUILT_IN,
+    GENERAL,
+    NESTED,
+    NESTED_ALONE,
+    apart,
+    built_in_agents,
+    in_editor,
+    with_depths,
+)
 from llmdo.foreign import reading
 from llmdo.foreign import servers as mcp
 from llmdo.foreign.files import Files
@@ -32,6 +41,8 @@ DECLARED_SERVERS = (
     (".github/mcp.json", "mcpServers"),
 )
 """The files of a project that declare servers for an editor and for the command line, each with its table."""
+
+_EDITOR = ".vscode/settings.json"
 
 KEYS = frozenset(
     {
@@ -62,7 +73,8 @@ def read(tree: Tree) -> Team:
     paths = files.find(LOOKED_AT)
     texts = [(path, text) for path in paths if (text := reader.text(path))]
     reader.elsewhere(paths)
-    project = _CopilotProject(dict(reader.servers()) if texts else {}, _names(texts))
+    is_nested = len(texts) > 1 and reader.is_nested()
+    project = _CopilotProject(dict(reader.servers()) if texts else {}, _names(texts), is_nested)
     readers = [_CopilotFileReader(reader, project, path, text) for path, text in texts]
     for file in readers:
         file.judge()
@@ -72,13 +84,15 @@ def read(tree: Tree) -> Team:
     has_variants = only or any(file.header.get("handoffs") for file in readers)
     everywhere = [file for file in readers if file.where.cloud and file.where.editor] if has_variants else []
     in_editor_by_name = {agent.name: agent for file in everywhere if (agent := file.agent(IN_EDITOR))}
-    agents = (*reader.sessions(), *apart(tuple(in_editor(read, in_editor_by_name, only))))
+    called = tuple(in_editor(read, in_editor_by_name, only, tuple(reader.sessions()), is_nested=is_nested))
+    agents = tuple(with_depths(tuple(apart(called)), only, is_nested=is_nested))
     return Team(
         format="copilot",
         agents=(*agents, *built_in_agents(agents)),
         files=files.paths,
         problems=(*dict.fromkeys(files.problems), *reader.unknown.problems()),
         starts="allowed" if any(map(_starts_unasked, agents)) else "needs_approval",
+        max_depth=max((agent.max_depth or 0 for agent in agents), default=1),
     )
 
 
@@ -123,6 +137,8 @@ class _CopilotProject:
     servers: Mapping[str, KnownServer]
     names: Mapping[str, str]
     """The agents, by name and by file, in lower case."""
+    is_nested: bool
+    """Whether a setting of VS Code lets an agent that another calls call others in turn."""
 
 
 @dataclass(slots=True)
@@ -170,6 +186,11 @@ class _CopilotReader:
                 inherits=True,
                 is_callable=False,
             )
+
+    def is_nested(self) -> bool:
+        """Whether a setting of the project lets an agent that another calls in VS Code call others in turn."""
+        source = self.files.source(_EDITOR)
+        return source is not None and reading.json_with_comments(source).data.get(NESTED) is True
 
     def elsewhere(self, paths: Sequence[str]) -> None:
         """Notes the files that look like Copilot's in places that it ignores."""
@@ -251,6 +272,7 @@ class _CopilotFileReader:
             events=hook_events(self.reader.files, self._place("hooks")),
             everyone=everyone,
             inherits=tool_names is None,
+            nested_where=NESTED_ALONE if where.editor and not self.project.is_nested else "",
             is_entry=self._is_started(),
             is_callable=not self._is_prompt and self._may_be_called(),
         )

@@ -8,6 +8,7 @@ from llmdo.base.values import dataclass, replace
 from llmdo.features.copilot.tools import COMMAND_LINE, IN_EDITOR, ON_THE_COMMAND_LINE, Tools, Where
 from llmdo.foreign.files import folder_place
 from llmdo.foreign.team import Agent, AgentCall
+from llmdo.graph.clients import UNLIMITED
 from llmdo.policy.vocabulary import WITHOUT_EFFECT
 
 if TYPE_CHECKING:
@@ -25,6 +26,16 @@ THERE = " (in VS Code)"
 THERE_ALONE = " on the command line"
 EVERYONE = "every agent in VS Code"
 HANDOFF = " (handoff)"
+CALLED = " (called)"
+
+NESTED = "chat.subagents.allowInvocationsFromSubagents"
+"""The setting of VS Code without which an agent that another calls there calls none in turn."""
+NESTED_ALONE = f"in VS Code only where `{NESTED}` is set"
+_MAX_DEPTH = 6
+"""By the command line's `COPILOT_SUBAGENT_MAX_DEPTH`; with that setting VS Code lets as many calls nest.
+
+https://docs.github.com/en/copilot/reference/copilot-cli-reference/cli-command-reference#environment-variables
+"""
 
 _FOLDER = ".github/agents"
 _BESIDE_AGENTS = Where(cloud=True, editor=False)
@@ -101,12 +112,19 @@ def _named(tools: Tools, names: Sequence[str], at: Place) -> Iterator[Grant]:
 
 
 def in_editor(
-    agents: Sequence[Agent], in_editor_by_name: Mapping[str, Agent], only: AbstractSet[str]
+    agents: Sequence[Agent],
+    in_editor_by_name: Mapping[str, Agent],
+    only: AbstractSet[str],
+    sessions: Sequence[Agent],
+    *,
+    is_nested: bool,
 ) -> Iterator[Agent]:
-    """The agents; those in `only`, which call others in VS Code alone, call the variants in `in_editor_by_name`.
+    """The sessions and agents; those in `only`, which call others in VS Code alone, call variants there.
 
-    The variant of a called agent is given besides the agent itself, with all that it calls from there.
+    The variant of a called agent, in `in_editor_by_name`, is given besides the agent itself, with all that it calls
+    from there. Unless it `is_nested`, by a setting, a called agent calls none there, except after a handoff.
     """
+    has_handoffs = any(call.decision != "allowed" for agent in agents for call in agent.calls)
     callable_ = [agent for agent in agents if agent.is_callable and agent.name in {*in_editor_by_name, *only}]
     called = {call.name for agent in agents if agent.name not in only for call in agent.calls}
     if any(agent.everyone and agent.name not in only for agent in agents):
@@ -123,8 +141,24 @@ def in_editor(
         )
         for agent in agents
     ]
+    given = [*sessions, *moved]
+    if not (is_nested or has_handoffs):
+        given = [*_in_turn(given, only)]
     everyone = next((agent.everyone for agent in agents if agent.everyone), None)
-    beside = {
+    beside = _variants(in_editor_by_name, callable_, everyone)
+    yield from given
+    waiting = [call.name for agent in given for call in agent.calls]
+    while waiting:
+        if agent := beside.pop(waiting.pop(), None):
+            waiting.extend(call.name for call in agent.calls)
+            yield agent
+
+
+def _variants(
+    in_editor_by_name: Mapping[str, Agent], callable_: Sequence[Agent], everyone: Place | None
+) -> dict[str, Agent]:
+    """The variants of agents there, and what stands for all that may be called, by name."""
+    variants = {
         agent.name + THERE: replace(
             _moved(agent, in_editor_by_name, callable_),
             name=agent.name + THERE,
@@ -138,12 +172,38 @@ def in_editor(
         calls = tuple(
             AgentCall(name=_there(agent.name, in_editor_by_name), at=agent.at) for agent in callable_
         )
-        beside[EVERYONE] = Agent(name=EVERYONE, at=everyone, calls=calls, is_entry=False, is_callable=False)
-    yield from moved
-    waiting = [call.name for agent in moved for call in agent.calls]
-    while waiting:
-        if agent := beside.pop(waiting.pop(), None):
-            waiting.extend(call.name for call in agent.calls)
+        variants[EVERYONE] = Agent(name=EVERYONE, at=everyone, calls=calls, is_entry=False, is_callable=False)
+    return variants
+
+
+def _in_turn(agents: Sequence[Agent], only: AbstractSet[str]) -> Iterator[Agent]:
+    """The agents, of which those in `only` call none where an agent of the cloud or the command line calls them.
+
+    Those have no tool for it but in VS Code, where a call nests in no other. What begins there has a depth of one call.
+    """
+    others = [each for each in agents if each.name not in only]
+    is_open = any(each.everyone for each in others)
+    by_name = {call.name for each in others for call in each.calls}
+    called = {
+        each.name
+        for each in agents
+        if each.name in only and each.calls and (each.name in by_name or (is_open and each.is_callable))
+    }
+    started = {agent.name for agent in agents if agent.name in called and agent.is_entry}
+    for agent in agents:
+        if agent.name in started:
+            name = agent.name + CALLED
+            yield replace(agent, is_callable=False)
+            yield replace(agent, name=name, calls=(), inherits=False, is_entry=False)
+        elif agent.name in called:
+            yield replace(agent, calls=())
+        elif agent.name not in only:
+            calls = [
+                replace(call, name=call.name + CALLED) if call.name in started else call
+                for call in agent.calls
+            ]
+            yield replace(agent, calls=tuple(calls))
+        else:
             yield agent
 
 
@@ -193,3 +253,31 @@ def apart(agents: Sequence[Agent]) -> Iterator[Agent]:
         name = agent.name + HANDOFF
         yield replace(agent, calls=(*free, AgentCall(name=name, at=left[0].at)))
         yield Agent(name=name, at=left[0].at, calls=left, is_entry=False, is_callable=False)
+
+
+def with_depths(agents: Sequence[Agent], only: AbstractSet[str], *, is_nested: bool) -> Iterator[Agent]:
+    """The agents, each with the depth to which calls below it nest; a handoff begins a session of its own.
+
+    Unless `is_nested`, by the setting, nothing that those in `only` call calls others in turn.
+    """
+    callers: dict[str, list[str]] = {}
+    for agent in agents:
+        for call in agent.calls:
+            callers.setdefault(call.name, []).append(agent.name)
+        if agent.everyone:
+            callers.setdefault("", []).append(agent.name)
+        if agent.is_callable:
+            callers.setdefault(agent.name, []).append("")
+    waiting = [agent.name for agent in agents if any(call.decision != "allowed" for call in agent.calls)]
+    above: set[str] = set()
+    while waiting:
+        if (name := waiting.pop()) not in above:
+            above.add(name)
+            waiting.extend(callers.get(name, ()))
+    # What stands for every agent is no call of its own.
+    through = ("" in callers) + (EVERYONE in callers)
+    for agent in agents:
+        depth = _MAX_DEPTH + through
+        if agent.name in only and not is_nested:
+            depth = 1 + any(call.name == EVERYONE for call in agent.calls)
+        yield replace(agent, max_depth=UNLIMITED if agent.name in above else depth)
