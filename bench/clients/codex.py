@@ -173,7 +173,7 @@ class CodexScript(Script):
             return not re.search(r"(exited with code|Exit code:) 0\b", result or "")
         if tool.endswith("/spawn_agent"):
             return not (result or "").startswith("{")
-        return result is None or "rejected" in result
+        return result is None or re.search("rejected|requires approval", result) is not None
 
 
 def script_of(project: Path) -> CodexScript:

@@ -196,11 +196,17 @@ def test_codex_searches_live_without_a_sandbox(tmp_path: Path, sandbox: str, rai
     assert ("net.search" in map(str, search.capabilities)) == (raised == "net.search")
 
 
-def test_codex_calls_a_server_that_asks_where_nobody_is_to_be_asked(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("sandbox", "decided"), [("workspace-write", "blocked"), ("danger-full-access", "allowed")]
+)
+def test_codex_calls_a_server_that_asks_where_nobody_is_to_be_asked_without_a_sandbox_alone(
+    tmp_path: Path, sandbox: str, decided: str
+) -> None:
     settings = (
-        'approval_policy = "never"\n[mcp_servers.s]\ncommand = "x"\ndefault_tools_approval_mode = "prompt"\n'
+        f'sandbox_mode = "{sandbox}"\napproval_policy = "never"\n'
+        '[mcp_servers.s]\ncommand = "x"\ndefault_tools_approval_mode = "prompt"\n'
     )
-    assert decisions(team(tmp_path, "codex", {".codex/config.toml": settings}), "codex", "s") == ["allowed"]
+    assert decisions(team(tmp_path, "codex", {".codex/config.toml": settings}), "codex", "s") == [decided]
 
 
 def test_codex_gives_an_agent_the_servers_of_the_session(tmp_path: Path) -> None:
