@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
 from llmdo.base.values import dataclass
@@ -152,12 +153,13 @@ class AgentReader:
         self, tool_items: Sequence[reading.ToolItem] | None, taken: frozenset[str]
     ) -> tuple[PermissionRule, ...]:
         """The rules of commands and skills, if the agent can run them."""
-        runs = (
-            tool_items is None
-            or self.header.get("skills")
-            or any(tool in RUNNING for tool, _, _ in tool_items)
-        )
-        return self.around.home.approved if runs and not taken & RUNNING else ()
+        if taken & RUNNING:
+            return ()
+        approved = self.around.home.approved
+        if tool_items is None or any(tool in RUNNING for tool, _, _ in tool_items):
+            return approved
+        loaded = {name.rpartition(":")[2] for name, _, _ in reading.tool_items(self.text.document, "skills")}
+        return tuple(rule for rule in approved if not loaded.isdisjoint(_names_of_skill(rule)))
 
     def _mode(self) -> Mode:
         name = self.header.get("permissionMode")
@@ -291,3 +293,8 @@ class AgentReader:
                     yield AgentCall(name=called, at=place)
             elif name and name != "*":
                 self.files.unknown_agent(place, name, known)
+
+
+def _names_of_skill(rule: PermissionRule) -> tuple[str, str]:
+    """The names of the skill with a rule: that of its folder, and the one in its header."""
+    return PurePosixPath(rule.origin).parent.name, str(rule.at.document.data.get("name"))

@@ -18,7 +18,7 @@ from llmdo.features.claude.client import (
     settings_events,
 )
 from llmdo.features.claude.hooks import hooks_in, judge_hooks
-from llmdo.features.claude.rules import approvals_in, flaw
+from llmdo.features.claude.rules import approvals_in, flaw, mended
 from llmdo.features.claude.session import SessionTools
 from llmdo.features.claude.settings import BYPASSES, KEYS, MODES, settings_of
 from llmdo.foreign import servers as mcp
@@ -157,7 +157,7 @@ class _HomeReader:
             self._judge(document)
         for rule in settings.rules:
             if why := flaw(rule):
-                self.files.note("LDO151", rule.at, f"`{rule.at.data}` does nothing: {why}")
+                self.files.note("LDO151", rule.at, f"`{rule.at.data}` does nothing: {why}", mended(rule))
         self._judge_questions(settings)
         brought = [path for plugin in plugins for path in plugin.commands]
         at = Place(documents[0], ("permissions",), of_key=True) if documents else None

@@ -47,6 +47,23 @@ _WITHOUT_PATHS = {
 }
 """Tools whose rules cover the whole tool only, and the rules for their paths."""
 
+_FIELDS = {
+    "Bash": "command",
+    "Edit": "file_path",
+    "Glob": "path",
+    "Grep": "path",
+    "MultiEdit": "file_path",
+    "NotebookEdit": "notebook_path",
+    "PowerShell": "command",
+    "Read": "file_path",
+    "WebFetch": "url",
+    "Write": "file_path",
+}
+"""By tool, the field of its calls that a rule is about without naming it.
+
+`TOOL(FIELD:VALUE)` is about any other field, since Claude Code 2.1.178, by https://code.claude.com/docs/en/permissions.
+"""
+
 
 def _names(rule: PermissionRule, tool: str) -> bool:
     """Whether a rule covers a tool, or one of this server."""
@@ -91,11 +108,30 @@ RULES = RuleTable(
 
 def flaw(rule: PermissionRule) -> str | None:
     """Why Claude Code ignores a rule, or None."""
+    if _named_field(rule):
+        return f"Claude Code ignores rules for `{rule.tool}` that name `{_FIELDS[rule.tool]}`"
     if rule.pattern not in (None, "", "*") and rule.tool in _WITHOUT_PATHS:
         return f"paths are only looked up in rules for `{_WITHOUT_PATHS[rule.tool]}`"
     if rule.decision == "allowed" and "*" in rule.tool and not _AFTER_A_SERVER.match(rule.tool):
         return "a pattern that allows has to begin with `mcp__SERVER__`"
     return None
+
+
+def mended(rule: PermissionRule) -> str | None:
+    """The hint for a rule that Claude Code ignores: the rule that does what it means."""
+    value = _named_field(rule)
+    if rule.pattern is None or (value is None and rule.tool not in _WITHOUT_PATHS):
+        return None
+    form = "domain:HOST" if rule.tool == "WebFetch" else value or rule.pattern
+    return f"write `{_WITHOUT_PATHS.get(rule.tool, rule.tool)}({form})`"
+
+
+def _named_field(rule: PermissionRule) -> str | None:
+    """The value in a rule that names the field it is about; `Bash(command:*)` is about the program `command`."""
+    field, is_named, value = (rule.pattern or "").partition(":")
+    if not is_named or field != _FIELDS.get(rule.tool) or (field == "command" and value == "*"):
+        return None
+    return value
 
 
 COMMAND_KEYS = frozenset(

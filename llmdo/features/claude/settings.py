@@ -200,7 +200,7 @@ class ClaudeSettings:
             # A command or a skill allows it while it runs, whatever the settings say.
             is_in_settings = all(rule.at.route[:1] == (_LISTS,) for rule in verdict.alike)
             if (loss := self._without_rules(line, mode)) is None:
-                is_unset = mode.at is None and not is_in_settings
+                is_unset = mode.at is None and not is_in_settings and self._allows_little(line)
                 yield replace(grant, is_free_anyway=True, condition=_UNSET_MODE if is_unset else "")
             else:
                 alike = verdict.alike if is_in_settings else ()
@@ -218,6 +218,11 @@ class ClaudeSettings:
         if line.decision == "allowed" or not all(_is_little(rule, line) for rule in allowed):
             return grant
         return replace(grant, condition=_UNSET_MODE, asked_by="" if allowed or self.hooks else self.asking)
+
+    def _allows_little(self, line: Line) -> bool:
+        """Whether the rules of the settings allow so little of a tool that the session may ask about the rest."""
+        about = RULES.about(self.rules, line.tool)
+        return all(_is_little(rule, line) for rule in about if rule.decision == "allowed")
 
     def _without_rules(self, line: Line, mode: Mode) -> str | None:
         """What follows for a tool without the rules that allow it; None if it is allowed all the same."""
