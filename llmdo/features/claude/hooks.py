@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from llmdo.base.parts import items, table, text, texts
 from llmdo.base.values import dataclass
+from llmdo.features.claude.table import LINES
 from llmdo.foreign.events import may_allow
 from llmdo.syntax.document import Place
 
@@ -65,8 +66,13 @@ def _fits(expression: str, tool: str) -> bool:
 
 
 def hooks_in(files: Files, tables: Iterable[Place], root: str) -> Iterator[ClaudeHook]:
-    """The hooks of these tables that may answer `allow`; `root` is the folder of their plugin."""
+    """The hooks of tables that may answer `allow`; those of no event are noted. `root` is their plugin's folder."""
     for place in tables:
+        for tool in sorted(table(place.data).keys() & LINES.keys()):
+            message = f"`{tool}` is a tool and no event, so Claude Code never runs this hook"
+            hint = f'write it below `PreToolUse`, with `"matcher": "{tool}"`'
+            at = Place(place.document, (*place.route, tool), of_key=True)
+            files.note("LDO151", at, message, hint)
         for event in EVENTS:
             for number, group in enumerate(items(table(place.data).get(event))):
                 for index, handler in enumerate(items(table(group).get("hooks"))):
