@@ -255,7 +255,8 @@ class _CodexProject:
         for key in ("sandbox_mode", "approval_policy", "sandbox_workspace_write", "web_search"):
             if layer.document is not self.base.layers[0].document and layer.place(key).data is not None:
                 message = f"an agent that is spawned has the session's `{key}`, so this does nothing"
-                self.files.note("LDO151", layer.place(key, of_key=True), message, f"set it in `{CONFIG}`")
+                hint = f"set it in `{CONFIG}`, for the session and all its agents"
+                self.files.note("LDO151", layer.place(key, of_key=True), message, hint)
 
     def _note_unasked(self, layers: ConfigLayers) -> None:
         """Notes settings that let commands leave the sandbox, or be without one, unasked."""

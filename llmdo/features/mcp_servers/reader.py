@@ -39,7 +39,8 @@ def read(tree: Tree) -> Team:
 def _agents(files: Files, document: Document) -> Iterator[Agent]:
     key = next((table for table in TABLES if isinstance(document.data.get(table), dict)), None)
     if key is None:
-        if PurePosixPath(document.source.path).name == SETTINGS:
+        name = PurePosixPath(document.source.path).name
+        if name == SETTINGS or name.startswith("tsconfig."):  # a project of TypeScript
             return
         own = TABLES[PurePosixPath(document.source.path).parent.name == VS_CODE]
         at, message = document.source.location(), f"there is no `{own}` at the top of this file"
