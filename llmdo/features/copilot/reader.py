@@ -35,10 +35,10 @@ if TYPE_CHECKING:
     from llmdo.foreign.tree import Tree
     from llmdo.syntax.document import Document
 
+FOR_COMMAND_LINE = (".mcp.json", ".github/mcp.json")
 DECLARED_SERVERS = (
     (".vscode/mcp.json", "servers"),
-    (".mcp.json", "mcpServers"),
-    (".github/mcp.json", "mcpServers"),
+    *((path, "mcpServers") for path in FOR_COMMAND_LINE),
 )
 """The files of a project that declare servers for an editor and for the command line, each with its table."""
 
@@ -231,7 +231,8 @@ class _CopilotReader:
                 known = mcp.servers_in(document, table)
                 mcp.judge(self.files, known)
                 for name, (server, _) in known.items():
-                    yield name, KnownServer(server, in_cloud=False)
+                    on_command_line = path in FOR_COMMAND_LINE
+                    yield name, KnownServer(server, in_cloud=False, on_command_line=on_command_line)
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,6 +27,7 @@ DELEGATES = ("agent.delegate",)
 UNATTENDED = "Copilot's cloud agent runs unattended"
 ASKS = "VS Code, where no setting says anything"
 ON_THE_COMMAND_LINE = "Copilot's command line, which asks"
+THERE_ALONE = " on the command line"
 CLOUD, EDITOR, COMMAND_LINE = "cloud", "editor", "command line"
 """The environments of a tool: text that an agent reads in one of them steers no run in the other."""
 
@@ -62,6 +63,8 @@ _OTHER_NAMES = {
     "write": "edit",
 }
 """The names of tools as aliases, in the command line and in older versions of VS Code, in lower case."""
+_ON_COMMAND_LINE = {"editfiles": "edit", "runcommands": "execute"}
+"""The aliases for tools of VS Code that the command line has under the same names, in lower case."""
 _BY_MEANING = {
     "command": "execute", "edit": "edit", "fetch": "web", "find": "search", "grep": "search", "read": "read",
     "search": "web", "write": "edit",
@@ -130,6 +133,8 @@ class KnownServer:
     server: Server
     in_cloud: bool
     """Whether the file of an agent of the cloud declares it, which only that agent heeds."""
+    on_command_line: bool = False
+    """Whether the command line has it as well, for all agents."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,8 +210,11 @@ class Tools:
         if lines:
             for line in lines:
                 yield from self._grant(line, at)
+            if not self.where.editor:
+                yield from self._on_command_line(_ON_COMMAND_LINE.get(name.casefold(), ""), at)
         elif server and server in self.servers:
-            yield from self._of_server(server, at)
+            # The name of a server alone is a tool on the command line, and no server.
+            yield from self._of_server(server, at, on_command_line="/" in name)
             if server in SERVERS and not self._is_replaced(server):
                 yield from self._grant(_OF_SERVERS[server], at, f"{server} in the cloud")
         elif server and server in SERVERS:
@@ -247,7 +255,14 @@ class Tools:
             runs_in = EDITOR if in_editor else CLOUD
             yield replace(grant, is_default=toolset == EVERY_TOOL, runs_in=runs_in)
 
-    def _of_server(self, name: str, at: Place) -> Iterator[Grant]:
+    def _on_command_line(self, alias: str, at: Place) -> Iterator[Grant]:
+        """The grants of an alias there."""
+        for line in _BY_SET.get(alias, ()):
+            if line.tool == alias:
+                grant = line.grant(at, ON_THE_COMMAND_LINE, toolset=f"{alias}{THERE_ALONE}")
+                yield replace(grant, decision="needs_approval", runs_in=COMMAND_LINE)
+
+    def _of_server(self, name: str, at: Place, *, on_command_line: bool = True) -> Iterator[Grant]:
         known = self.servers[name]
         if known.in_cloud and self.where.cloud:
             grant = mcp.grant(excerpt(name, MAX_NAME), known.server, at, "allowed", UNATTENDED)
@@ -255,6 +270,11 @@ class Tools:
         elif not known.in_cloud and self.where.editor:
             grant = mcp.grant(excerpt(name, MAX_NAME), known.server, at, "needs_approval", ASKS)
             yield replace(grant, runs_in=EDITOR)
+        elif known.on_command_line and not self.where.editor and on_command_line:
+            grant = mcp.grant(
+                excerpt(name, MAX_NAME), known.server, at, "needs_approval", ON_THE_COMMAND_LINE
+            )
+            yield replace(grant, runs_in=COMMAND_LINE)
 
     def _from_elsewhere(self, name: str, at: Place, toolset: str | None = None) -> Iterator[Grant]:
         """The grant of what an extension, a set of tools or a person's server may bring to VS Code: it is unknown."""
