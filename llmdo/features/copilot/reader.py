@@ -35,14 +35,16 @@ if TYPE_CHECKING:
     from llmdo.foreign.tree import Tree
     from llmdo.syntax.document import Document
 
+FOR_COMMAND_LINE = (".mcp.json", ".github/mcp.json")
 DECLARED_SERVERS = (
     (".vscode/mcp.json", "servers"),
-    (".mcp.json", "mcpServers"),
-    (".github/mcp.json", "mcpServers"),
+    *((path, "mcpServers") for path in FOR_COMMAND_LINE),
 )
 """The files of a project that declare servers for an editor and for the command line, each with its table."""
 
 _EDITOR = ".vscode/settings.json"
+_OF_CLAUDE = ".claude/agents/*.md"
+"""The agents of Claude Code, which VS Code reads as its own."""
 
 KEYS = frozenset(
     {
@@ -147,6 +149,7 @@ class _CopilotReader:
 
     files: Files
     unknown: UnknownNames = field(default_factory=UnknownNames)
+    _of_claude: frozenset[str] | None = None
 
     def text(self, path: str) -> reading.Text | None:
         """The header and the prompt of a file; None if it is neither an agent nor a prompt with a header."""
@@ -192,6 +195,17 @@ class _CopilotReader:
         source = self.files.source(_EDITOR)
         return source is not None and reading.json_with_comments(source).data.get(NESTED) is True
 
+    def is_of_claude(self, key: str) -> bool:
+        """Whether an agent of Claude Code has that name or file, in lower case; its own reader notes its oddities."""
+        if self._of_claude is None:
+            names: set[str] = set()
+            for path in self.files.tree.find([_OF_CLAUDE])[0]:
+                read = self.files.tree.read(path)
+                text = reading.text(read[0], ("name",)) if read else None
+                names.update((_stem(path), _name_of(path, text.document) if text else ""))
+            self._of_claude = frozenset(name.casefold() for name in names)
+        return key in self._of_claude
+
     def elsewhere(self, paths: Sequence[str]) -> None:
         """Notes the files that look like Copilot's in places that it ignores."""
         elsewhere = sorted(set(self.files.tree.find(TEXTS)[0]) - set(paths))
@@ -217,7 +231,8 @@ class _CopilotReader:
                 known = mcp.servers_in(document, table)
                 mcp.judge(self.files, known)
                 for name, (server, _) in known.items():
-                    yield name, KnownServer(server, in_cloud=False)
+                    on_command_line = path in FOR_COMMAND_LINE
+                    yield name, KnownServer(server, in_cloud=False, on_command_line=on_command_line)
 
 
 @dataclass(frozen=True, slots=True)
@@ -402,11 +417,11 @@ class _CopilotFileReader:
                 )
 
     def _resolved(self, name: str, place: Place) -> str | None:
-        """The agent with that name or file."""
+        """The agent with that name or file; None for one of Claude Code, which is read as such alone."""
         key = name.strip().casefold()
         known = self.project.names.get(key) or self.project.names.get(key.removesuffix(AGENT))
         if known is None and key in BUILT_IN:
             known = BUILT_IN[key].name
-        if known is None:
+        if known is None and not self.reader.is_of_claude(key):
             self.reader.files.unknown_agent(place, name, self.project.names.values())
         return known

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import takewhile
 from typing import TYPE_CHECKING
 
 from llmdo.base.diagnostic import Related, excerpt, finding, nearest
@@ -16,7 +17,7 @@ from llmdo.foreign.team import MAX_NAME, Grant, capability_of
 from llmdo.graph.described import Server
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from llmdo.base.diagnostic import Diagnostic
     from llmdo.syntax.document import Place
@@ -26,6 +27,7 @@ DELEGATES = ("agent.delegate",)
 UNATTENDED = "Copilot's cloud agent runs unattended"
 ASKS = "VS Code, where no setting says anything"
 ON_THE_COMMAND_LINE = "Copilot's command line, which asks"
+THERE_ALONE = " on the command line"
 CLOUD, EDITOR, COMMAND_LINE = "cloud", "editor", "command line"
 """The environments of a tool: text that an agent reads in one of them steers no run in the other."""
 
@@ -61,6 +63,8 @@ _OTHER_NAMES = {
     "write": "edit",
 }
 """The names of tools as aliases, in the command line and in older versions of VS Code, in lower case."""
+_ON_COMMAND_LINE = {"editfiles": "edit", "runcommands": "execute"}
+"""The aliases for tools of VS Code that the command line has under the same names, in lower case."""
 _BY_MEANING = {
     "command": "execute", "edit": "edit", "fetch": "web", "find": "search", "grep": "search", "read": "read",
     "search": "web", "write": "edit",
@@ -68,6 +72,23 @@ _BY_MEANING = {
 """The aliases for what the tools of other clients do."""
 _EXTENSION = re.compile(r"[\w-]+\.[\w-]+")
 """A publisher and its extension of VS Code, whose tools are unknown and are there alone."""
+_LONG_NAME = re.compile(r"mcp_+([!-~]+)")
+"""The name of a server's tool as models see it, in VS Code or in other clients."""
+_NO_LABEL = re.compile(r"[^a-z0-9_.-]+")
+"""What VS Code replaces in the name of a server there; it also shortens it."""
+_LEAST = 3  # letters of a server's name that stand for it
+_OF_GITHUB = re.compile(
+    r"(?im)^github$|\bgithub-mcp-server|\bapi\.githubcopilot\.com/mcp|@modelcontextprotocol/server-github\b"
+)
+"""The name, image, package or address of GitHub's server."""
+_GITHUB_HAS = frozenset(
+    {
+        "branch", "branches", "commit", "commits", "copilot", "discussion", "discussions", "issue", "issues", "me",
+        "notification", "notifications", "pull", "release", "releases", "repositories", "repository", "scanning",
+        "tags",
+    }
+)  # fmt: skip
+"""Words in the names of the tools of GitHub's server."""
 _SHIPPED = "vscode."
 """The beginning of the names of extensions that VS Code comes with."""
 _EXTENSIONS = "https://code.visualstudio.com/api/extension-guides/ai/tools"
@@ -112,6 +133,8 @@ class KnownServer:
     server: Server
     in_cloud: bool
     """Whether the file of an agent of the cloud declares it, which only that agent heeds."""
+    on_command_line: bool = False
+    """Whether the command line has it as well, for all agents."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,6 +179,30 @@ class Tools:
         same = next((each for each in known if each.casefold() == wanted.casefold()), None)
         return same or (server if slash else None)
 
+    def of_long_name(self, name: str) -> tuple[str, str] | None:
+        """The server and its tool in a name such as `mcp_SERVER_TOOL`, in which a beginning stands for the server."""
+        if (parts := _LONG_NAME.fullmatch(name)) is None:
+            return None
+        rest = parts[1].lower()
+        labels = {each: _NO_LABEL.sub("_", each.lower()) for each in (*self.servers, *SERVERS)}
+        ends = {each: rest.rfind("_", 0, _alike(label, rest) + 1) for each, label in labels.items()}
+        server = max(ends, key=lambda each: (ends[each], -len(each)))
+        tool = parts[1][ends[server] :].lstrip("_")
+        return (server, tool) if tool and ends[server] >= _LEAST else None
+
+    def servers_near(self, names: Iterable[str]) -> dict[str, bool]:
+        """The servers that files declare or `names` are of, and whether each is GitHub's."""
+        servers = {name: known.server for name, known in self.servers.items()}
+        for name in names:
+            server = None if self.lines(name) else self.server_of(name)
+            if server and not _EXTENSION.fullmatch(server):
+                servers.setdefault(server, Server())
+        return {
+            name: _OF_GITHUB.search("\n".join((name, each.command or "", *each.args, each.url or "")))
+            is not None
+            for name, each in servers.items()
+        }
+
     def of(self, name: str, at: Place) -> Iterator[Grant]:
         """The grants of a name in `tools`."""
         lines = self.lines(name)
@@ -163,8 +210,11 @@ class Tools:
         if lines:
             for line in lines:
                 yield from self._grant(line, at)
+            if not self.where.editor:
+                yield from self._on_command_line(_ON_COMMAND_LINE.get(name.casefold(), ""), at)
         elif server and server in self.servers:
-            yield from self._of_server(server, at)
+            # The name of a server alone is a tool on the command line, and no server.
+            yield from self._of_server(server, at, on_command_line="/" in name)
             if server in SERVERS and not self._is_replaced(server):
                 yield from self._grant(_OF_SERVERS[server], at, f"{server} in the cloud")
         elif server and server in SERVERS:
@@ -205,7 +255,14 @@ class Tools:
             runs_in = EDITOR if in_editor else CLOUD
             yield replace(grant, is_default=toolset == EVERY_TOOL, runs_in=runs_in)
 
-    def _of_server(self, name: str, at: Place) -> Iterator[Grant]:
+    def _on_command_line(self, alias: str, at: Place) -> Iterator[Grant]:
+        """The grants of an alias there."""
+        for line in _BY_SET.get(alias, ()):
+            if line.tool == alias:
+                grant = line.grant(at, ON_THE_COMMAND_LINE, toolset=f"{alias}{THERE_ALONE}")
+                yield replace(grant, decision="needs_approval", runs_in=COMMAND_LINE)
+
+    def _of_server(self, name: str, at: Place, *, on_command_line: bool = True) -> Iterator[Grant]:
         known = self.servers[name]
         if known.in_cloud and self.where.cloud:
             grant = mcp.grant(excerpt(name, MAX_NAME), known.server, at, "allowed", UNATTENDED)
@@ -213,6 +270,11 @@ class Tools:
         elif not known.in_cloud and self.where.editor:
             grant = mcp.grant(excerpt(name, MAX_NAME), known.server, at, "needs_approval", ASKS)
             yield replace(grant, runs_in=EDITOR)
+        elif known.on_command_line and not self.where.editor and on_command_line:
+            grant = mcp.grant(
+                excerpt(name, MAX_NAME), known.server, at, "needs_approval", ON_THE_COMMAND_LINE
+            )
+            yield replace(grant, runs_in=COMMAND_LINE)
 
     def _from_elsewhere(self, name: str, at: Place, toolset: str | None = None) -> Iterator[Grant]:
         """The grant of what an extension, a set of tools or a person's server may bring to VS Code: it is unknown."""
@@ -220,6 +282,11 @@ class Tools:
             able = (capability_of(name), "data.untrusted")
             line = Line(excerpt(name, MAX_NAME), able, "needs_approval", "open", _EXTENSIONS)
             yield replace(line.grant(at, ASKS, toolset=toolset), runs_in=EDITOR)
+
+
+def _alike(first: str, second: str) -> int:
+    """The number of letters with which two texts begin alike."""
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(first, second, strict=False)))
 
 
 _WORD = re.compile(r"[a-z0-9]+|[A-Z]+[a-z0-9]*")
@@ -251,47 +318,100 @@ class UnknownNames:
     _servers: dict[str, list[Place]] = field(default_factory=dict)
     _tools: dict[str, list[Place]] = field(default_factory=dict)
     _near: dict[str, str | None] = field(default_factory=dict)
+    _homes: dict[str, dict[str, bool]] = field(default_factory=dict)
+    """The servers that a tool may be of, and whether each is GitHub's."""
+    _long: dict[str, list[tuple[str, str, Place]]] = field(default_factory=dict)
+    """Of each server the long names of its tools, each with the tool."""
 
-    def add(self, tools: Tools, named: Iterable[tuple[str, Place]]) -> None:
+    def add(self, tools: Tools, named: Sequence[tuple[str, Place]]) -> None:
         """Adds the unknown names among the tools of one file."""
         seen: set[str] = set()
+        servers = tools.servers_near(name for name, _ in named)
         for name, place in named:
             server = tools.server_of(name)
             unknown = server or name
             if tools.knows(name) or unknown in seen or unknown.startswith(_SHIPPED):
                 continue
             seen.add(unknown)
+            if not server and (long := tools.of_long_name(name)):
+                self._long.setdefault(long[0], []).append((name, long[1], place))
+                continue
             (self._servers if server else self._tools).setdefault(unknown, []).append(place)
             near = nearest(unknown, (*tools.servers, *SERVERS)) if server else _misspelt(unknown)
             self._near[unknown] = renaming(place, unknown, near)
+            self._homes.setdefault(unknown, {}).update(servers)
 
     def problems(self) -> Iterator[Diagnostic]:
-        """A finding for each server, and for the tools that the same files name."""
+        """A finding for each server, for long names of its tools, and for the tools that the same files name."""
         for server, places in self._servers.items():
-            yield self._finding(
-                f"no file of this project declares the server or extension `{excerpt(server)}`",
-                [server],
-                places,
-            )
-        together: dict[tuple[str, ...], list[str]] = {}
+            message = f"no file of this project declares the server or extension `{excerpt(server)}`"
+            yield _finding(message + _in_files(places), places, self._near[server] or ELSEWHERE[0])
+        for server, uses in self._long.items():
+            yield _long_names(server, uses)
+        together: dict[tuple[object, ...], list[str]] = {}
         for tool, places in self._tools.items():
-            near = (tool,) if self._near[tool] else ()
-            together.setdefault((*(place.document.source.path for place in places), *near), []).append(tool)
+            key = tool if self._near[tool] else (self._home(tool), bool(self._homes[tool]))
+            together.setdefault((*(place.document.source.path for place in places), key), []).append(tool)
         for tools in together.values():
-            listed = ", ".join(f"`{excerpt(tool)}`" for tool in tools[:MOST])
-            more = f" and {len(tools) - MOST} more" if len(tools) > MOST else ""
-            noun = "tool" if len(tools) == 1 else "tools"
-            message = (
-                f"neither Copilot's documentation nor a server of this project has the {noun} {listed}{more}"
-            )
-            yield self._finding(message, tools, self._tools[tools[0]])
+            yield self._of_tools(tools)
 
-    def _finding(self, message: str, names: list[str], places: list[Place]) -> Diagnostic:
-        files = f", which {len(places)} files name" if len(places) > 1 else ""
-        return finding(
-            "LDO250",
-            places[0].location,
-            message + files,
-            hint=next((near for name in names if (near := self._near[name])), ELSEWHERE[len(names) > 1]),
-            related=[Related(place.location, "and here") for place in places[1 : MOST + 1]],
+    def _home(self, tool: str) -> str | None:
+        """The server that a tool is of, if it is any's; None where that may be several."""
+        servers = self._homes[tool]
+        is_like_github = not tool.startswith("git_") and not _GITHUB_HAS.isdisjoint(tool.split("_"))
+        if is_like_github and any(servers.values()):
+            return next(name for name, is_github in servers.items() if is_github)
+        is_tool = "." not in tool  # as in names of servers
+        return next(iter(servers)) if len(servers) == 1 and is_tool else None
+
+    def _of_tools(self, tools: list[str]) -> Diagnostic:
+        """The finding about tools that the same files name."""
+        first, places, home = tools[0], self._tools[tools[0]], self._home(tools[0])
+        named = f"{_listed(tools)}{_in_files(places)}"
+        hint = self._near[first] or ELSEWHERE[len(tools) > 1]
+        if not self._homes[first]:
+            message = f"neither Copilot's documentation nor a server of this project has {named}"
+            return _finding(message, places, hint)
+        if self._near[first]:
+            return _finding(f"Copilot does not know {named}", places, hint)
+        it, others = ("them", " and so on") if len(tools) > 1 else ("it", "")
+        if home:
+            hint = (
+                f"if the server `{excerpt(home)}` has {it}, write `{excerpt(f'{home}/{first}')}`{others}; "
+                f"if no extension has {it} either, Copilot skips {it}"
+            )
+        written = (
+            excerpt(first) if first.isidentifier() and not (others or _LONG_NAME.fullmatch(first)) else "TOOL"
         )
+        message = f"Copilot does not know {named}; a tool of a server is written `SERVER/{written}`"
+        return _finding(message, places, hint)
+
+
+def _long_names(server: str, uses: Sequence[tuple[str, str, Place]]) -> Diagnostic:
+    """The finding about the long names of the tools of a server, at the first place in each file."""
+    names = list(dict.fromkeys(name for name, _, _ in uses))
+    by_path: dict[str, Place] = {}
+    for _, _, place in uses:
+        by_path.setdefault(place.document.source.path, place)
+    places = [*by_path.values()]
+    name, tool, at = uses[0]
+    hint = renaming(at, name, f"{server}/{tool}", "write `{}`" + (" and so on" if len(names) > 1 else ""))
+    # Of several names each file may have others.
+    files = f", in {len(places)} files" if min(len(names), len(places)) > 1 else _in_files(places)
+    rest = f"; a tool of the server `{excerpt(server)}` is written `{excerpt(server)}/TOOL`"
+    return _finding(f"Copilot does not know {_listed(names)}{files}{rest}", places, hint)
+
+
+def _listed(tools: Sequence[str]) -> str:
+    listed = ", ".join(f"`{excerpt(tool)}`" for tool in tools[:MOST])
+    more = f" and {len(tools) - MOST} more" if len(tools) > MOST else ""
+    return f"the {'tool' if len(tools) == 1 else 'tools'} {listed}{more}"
+
+
+def _in_files(places: Sequence[Place]) -> str:
+    return f", which {len(places)} files name" if len(places) > 1 else ""
+
+
+def _finding(message: str, places: Sequence[Place], hint: str | None) -> Diagnostic:
+    related = [Related(place.location, "and here") for place in places[1 : MOST + 1]]
+    return finding("LDO250", places[0].location, message, hint=hint, related=related)

@@ -5,7 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from llmdo.base.values import dataclass, replace
-from llmdo.features.copilot.tools import COMMAND_LINE, IN_EDITOR, ON_THE_COMMAND_LINE, Tools, Where
+from llmdo.features.copilot.tools import (
+    COMMAND_LINE,
+    IN_EDITOR,
+    ON_THE_COMMAND_LINE,
+    THERE_ALONE,
+    Tools,
+    Where,
+)
 from llmdo.foreign.files import folder_place
 from llmdo.foreign.team import Agent, AgentCall
 from llmdo.graph.clients import UNLIMITED
@@ -23,7 +30,6 @@ GENERAL = "general-purpose"
 """It has every tool; agents that may call any agent may call it in Copilot's command line."""
 
 THERE = " (in VS Code)"
-THERE_ALONE = " on the command line"
 EVERYONE = "every agent in VS Code"
 HANDOFF = " (handoff)"
 CALLED = " (called)"
