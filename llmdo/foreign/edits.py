@@ -350,6 +350,11 @@ def without_call(at: Place) -> str | None:
     return f"take {name} out of {key_around(at)} ({place(at.location)}); {loss}"
 
 
+def ends_all_calls(change: str) -> bool:
+    """Whether after a change that ends a call, as a hint has it, the agent calls no other one either."""
+    return change.endswith(_NO_CALLS)
+
+
 def _calls_at(at: Place) -> tuple[str, ...]:
     """The tools of a list by which an agent calls others, if the place has one of them."""
     tool = item_at(at)

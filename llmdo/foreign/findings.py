@@ -10,9 +10,9 @@ from llmdo.base.diagnostic import Related, excerpt, finding, place
 from llmdo.base.values import replace
 from llmdo.foreign import advice, flows, legs
 from llmdo.foreign.building import STARTS, named
-from llmdo.foreign.edits import way_text, without_call
+from llmdo.foreign.edits import ends_all_calls, names_text, way_text, without_call
 from llmdo.foreign.flows import UNKNOWN
-from llmdo.foreign.instead import few_tools, in_a_header
+from llmdo.foreign.instead import MANY, few_tools, in_a_header
 from llmdo.foreign.lines import PUSHES
 from llmdo.foreign.reading import keys_below_cut
 from llmdo.foreign.refusing import refuser
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from llmdo.foreign import Foreign
     from llmdo.foreign.flows import Flow
     from llmdo.foreign.team import Agent
+    from llmdo.graph.resolved import Entry
     from llmdo.reach.risks import Gain
     from llmdo.reach.rows import Row
     from llmdo.syntax.frontmatter import LateHeader
@@ -223,10 +224,35 @@ def foreign_delegate_gain(project: Foreign) -> Iterator[Diagnostic]:
                 "LDO550",
                 gain.first.use.at.location,
                 f"`{entry.name}` gains {_gained(gain)}",
-                hint=cut,
+                hint=cut and cut + _still_gained(project, entry, gain, cut),
                 related=edges(path)[1:],
                 subject=entry.name,
             )
+
+
+def _still_gained(project: Foreign, entry: Entry, gain: Gain, cut: str) -> str:
+    """The rest of a hint about other agents that the entry calls and that bring as much after the edit."""
+    if ends_all_calls(cut):
+        return ""
+    analysis, workers = project.choice, project.choice.graph.workers
+    walk = analysis.walk(entry)
+    gained = [row.capability for row in gain.rows if row.capability != STARTS]
+    by_text: dict[str, list[str]] = {}
+    for use in workers[entry.name].uses:
+        if use.name not in workers or use.name == gain.first.name:
+            continue
+        if walk.rulings.gate(entry.name, use.name) != "allowed":
+            continue
+        rows = [row.capability for row in analysis.through(walk, use.name) if row.decision == "allowed"]
+        left = [each for each in gained if any(own.contains(each) for own in rows)]
+        left += [own for own in rows if own not in left and any(each.contains(own) for each in gained)]
+        if left:
+            by_text.setdefault(names_text(map(str, left)), []).append(use.name)
+    texts = [
+        f"; {names_text(each)} still bring{'s' * (len(each) == 1)} {text}" for text, each in by_text.items()
+    ]
+    more = sum(map(len, [*by_text.values()][MANY:]))
+    return f"{''.join(texts[:MANY])}{f'; and {more} more a part of it' if more else ''}"
 
 
 def _mends(project: Foreign, flow: Flow, cut: str | None) -> bool:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from llmdo.foreign.building import named
 from llmdo.foreign.known_servers import DATA, known_server
+from llmdo.foreign.picking import flows_apart
 from llmdo.foreign.plainest import plainest
 from llmdo.foreign.server_words import (
     ONLY_SEARCH,
@@ -192,22 +193,7 @@ def worst_flows(project: Foreign) -> dict[str, Flow]:
     asked = [
         (
             question,
-            unasked(
-                project.choice,
-                Unasked(
-                    brings=partial(tools.brings, question.levels, runs_in),
-                    private=tuple(map(Capability, (*LEGS["private data"], DATA))),
-                    keeps=partial(tools.keeps, runs_in, with_checkout=question.with_checkout),
-                    ends=partial(
-                        tools.rank,
-                        runs_in,
-                        may_send=question.may_send,
-                        of_checkout=question.with_checkout,
-                        is_guess=question.guess not in (None, "search"),
-                    ),
-                    may_read=partial(tools.may_read, runs_in) if question.may_read else None,
-                ),
-            ),
+            flows_apart(project, unasked(project.choice, tools.asked(question, runs_in))),
         )
         for question in _QUESTIONS
         if not question.with_checkout or tools.may_be_private
@@ -217,14 +203,14 @@ def worst_flows(project: Foreign) -> dict[str, Flow]:
     for entry in project.choice.graph.entries.values():
         if agents[entry.name].inherits or not (tools.has_servers or may_flow(entry)):
             continue
-        for question, flow_of in asked:
-            if flow := flow_of(entry):
+        for question, flows_of in asked:
+            if flow := min(flows_of(entry), key=lambda each: each.rank, default=None):
                 guess, of_pages = question.guess, question.levels in ({_FETCHED}, _UNASKED)
                 # An edit at the source leaves those of other levels as well.
                 legs = tuple(
                     FlowLegs(each.guess, other.sources, other.private, other.ends)
-                    for each, flow_too in asked
-                    if (other := flow_too(entry))
+                    for each, flows_too in asked
+                    for other in flows_too(entry)
                 )
                 is_asked = guess in (None, "server") and _ASKED in question.levels
                 worst[entry.name] = Flow(plainest(flow), WayOut(flow.rank), guess, legs, of_pages, is_asked)
@@ -299,6 +285,22 @@ class _Tools:
             self._writers.add(name)
         if is_started and grant.decision == "allowed" and _runs_files(grant):
             self._runs_files.setdefault(name, set()).add((grant.toolset, grant.tool))
+
+    def asked(self, question: _Question, runs_in: str) -> Unasked:
+        """A question about the flows of runs in one place."""
+        return Unasked(
+            brings=partial(self.brings, question.levels, runs_in),
+            private=tuple(map(Capability, (*LEGS["private data"], DATA))),
+            keeps=partial(self.keeps, runs_in, with_checkout=question.with_checkout),
+            ends=partial(
+                self.rank,
+                runs_in,
+                may_send=question.may_send,
+                of_checkout=question.with_checkout,
+                is_guess=question.guess not in (None, "search"),
+            ),
+            may_read=partial(self.may_read, runs_in) if question.may_read else None,
+        )
 
     def brings(
         self, levels: frozenset[int], runs_in: str, name: str, shape: Shape, decision: Decision

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from llmdo.base.source import Location
     from llmdo.foreign import Foreign
     from llmdo.foreign.flows import Flow
-    from llmdo.foreign.team import Grant
+    from llmdo.foreign.team import Agent, Grant
 
 _BEFORE = frozenset({"beforeshellexecution", "beforetool", "pretooluse"})
 """The events of clients whose hooks may refuse a call."""
@@ -34,21 +34,27 @@ def refuser(project: Foreign, flow: Flow) -> Location | None:
         event
         for agent in agents.values()
         if agent is sender
-        or (
-            not agent.path
-            and (agent.format or project.team.format) == of_session
-            and _has_plugin_of(agent.name, sender.name)
-        )
+        or (not agent.path and (agent.format or project.team.format) == of_session and _runs(agent, sender))
         for event in agent.events
         if event.toolset.lower().removeprefix("hook ") in _BEFORE and _is_about(event, tool)
     ]
     return asked[0].at.location if asked else None
 
 
-def _has_plugin_of(session: str, sender: str) -> bool:
-    """Whether a session has all plugins, or only the one that a sender is of."""
-    plugin = session.partition(" with ")[2]
-    return not plugin or sender.rpartition("/")[2].startswith(f"{plugin}:")
+def _runs(session: Agent, sender: Agent) -> bool:
+    """Whether a session runs a sender: one of its own folder, as settings hold in no folder below, or of its plugin."""
+    plugin = session.name.rpartition("/")[2].partition(" with ")[2]
+    if plugin:
+        return sender.name.rpartition("/")[2].startswith(f"{plugin}:")
+    return _folder(session) == _folder(sender)
+
+
+def _folder(agent: Agent) -> str:
+    """The folder of an agent of Claude Code or of a session, which is in its name; empty for the project's own."""
+    if not agent.path:
+        return agent.name.removeprefix(f"{agent.format}/").rpartition("/")[0]
+    above, own, _ = f"/{agent.path}".rpartition("/.claude/")
+    return above.removeprefix("/") if own else ""
 
 
 def _is_about(event: Grant, tool: str) -> bool:

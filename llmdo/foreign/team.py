@@ -156,6 +156,8 @@ class Agent:
     """The commands that its client runs at an event, and the hosts that it connects to, whatever the model chooses."""
     everyone: Place | None = None
     """The place that lets it call every agent; None if it may not."""
+    picks_one: bool = False
+    """Whether it gives each message as it is to one of those that it calls, whose answer is its own."""
     inherits: bool = False
     """Whether it has every tool because its file names none."""
     narrower: str = NAME_TOOLS

@@ -130,6 +130,7 @@ class CardReader:
         self._judge_keys()
         at = card.place("name", of_key=True) if "name" in data else card.place()
         model = data.get("model")
+        grants = tuple(self._grants(at))
         return Agent(
             name=self.around.cards[card.name],
             at=at,
@@ -138,8 +139,10 @@ class CardReader:
             header=data,
             description=text(data.get("description")) or None,
             model=model if isinstance(model, str) else None,
-            grants=tuple(self._grants(at)),
+            grants=grants,
             calls=tuple({call.name: call for call in self._calls(at)}.values()),
+            # With servers it may be of a release in which a router answers by these itself, and so reads what they say.
+            picks_one=card.kind == "router" and not grants,
             is_entry=not card.is_tool and data.get("tool_only") is not True,
         )
 
