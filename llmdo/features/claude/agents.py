@@ -37,6 +37,9 @@ KEYS = frozenset(
 )  # fmt: skip
 """The keys of an agent file."""
 
+_MODE = "permissionMode"
+_FREEING = frozenset({"acceptEdits", "auto", BYPASSES})
+"""The modes in which fewer questions are asked than in others."""
 _FOR_TOOLS = frozenset({"allowed-tools", "allowedTools", "allowed_tools", "permissions", "tool"})
 """Keys for tools in other files, called `tools` in an agent file."""
 _NOT_IN_PLUGINS = ("hooks", "mcpServers", "permissionMode")
@@ -128,8 +131,11 @@ class AgentReader:
                 hint = "an agent file says `tools`; without it, the agent has every tool"
                 hint = surplus("tools") if "tools" in self.header else hint
                 self.files.unknown_key(self._place(key, of_key=True), key, KEYS, hint)
-            elif reading.misspelt(key, KEYS):
-                self.files.unknown_key(self._place(key, of_key=True), key, KEYS)
+            elif meant := reading.misspelt(key, KEYS):
+                value = str(self.header[key])
+                frees = meant == _MODE and value in _FREEING and meant not in self.header
+                instead = f"take it out: `{meant}: {value}` would have fewer questions asked" if frees else None
+                self.files.unknown_key(self._place(key, of_key=True), key, KEYS, instead)
             elif self.around.plugin and key in _NOT_IN_PLUGINS:
                 self.files.note(
                     "LDO151", self._place(key, of_key=True), f"`{key}` does nothing in an agent of a plugin"
@@ -162,7 +168,7 @@ class AgentReader:
         return tuple(rule for rule in approved if not loaded.isdisjoint(_names_of_skill(rule)))
 
     def _mode(self) -> Mode:
-        name = self.header.get("permissionMode")
+        name = self.header.get(_MODE)
         settings = self.around.home.settings
         if self.around.plugin or not isinstance(name, str):
             return settings.mode

@@ -23,6 +23,7 @@ from llmdo.features.claude.session import SessionTools
 from llmdo.features.claude.settings import BYPASSES, KEYS, MODES, settings_of
 from llmdo.foreign import servers as mcp
 from llmdo.foreign.events import note_unheeded
+from llmdo.foreign.files import COUNTS, renaming
 from llmdo.syntax.document import Place
 
 if TYPE_CHECKING:
@@ -157,7 +158,8 @@ class _HomeReader:
             self._judge(document)
         for rule in settings.rules:
             if why := flaw(rule):
-                self.files.note("LDO151", rule.at, f"`{rule.at.data}` does nothing: {why}", mended(rule))
+                hint = renaming(rule.at, rule.text, mended(rule), "write `{}`", COUNTS)
+                self.files.note("LDO151", rule.at, f"`{rule.at.data}` does nothing: {why}", hint)
         self._judge_questions(settings)
         brought = [path for plugin in plugins for path in plugin.commands]
         at = Place(documents[0], ("permissions",), of_key=True) if documents else None

@@ -118,12 +118,12 @@ def flaw(rule: PermissionRule) -> str | None:
 
 
 def mended(rule: PermissionRule) -> str | None:
-    """The hint for a rule that Claude Code ignores: the rule that does what it means."""
+    """The rule that does what one means that Claude Code ignores; None if there is none."""
     value = _named_field(rule)
     if rule.pattern is None or (value is None and rule.tool not in _WITHOUT_PATHS):
         return None
     form = "domain:HOST" if rule.tool == "WebFetch" else value or rule.pattern
-    return f"write `{_WITHOUT_PATHS.get(rule.tool, rule.tool)}({form})`"
+    return f"{_WITHOUT_PATHS.get(rule.tool, rule.tool)}({form})"
 
 
 def _named_field(rule: PermissionRule) -> str | None:

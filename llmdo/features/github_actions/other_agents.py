@@ -176,6 +176,7 @@ _GEMINI = {
 """Other names for its tools in settings."""
 _TRAILING = re.compile(r",(\s*[\]}])")
 """A comma after the last item: with it Gemini CLI does not start, and what is meant is clear."""
+_IN_QUOTES = re.compile(r'"(?:[^"\\\n]|\\.)*"')
 _ALL_OF_GEMINI = tuple(
     line.removeprefix("gemini: ")
     for line in LINES
@@ -185,6 +186,8 @@ _ALL_OF_GEMINI = tuple(
 
 def gemini_grants(site: Site, tree: Checkout) -> tuple[tuple[Grant, ...], bool]:
     """The tools of Gemini CLI, and whether it has them all because nothing names them."""
+    if broken_settings(site):
+        return (), False
     settings, at = _gemini_settings(site, tree)
     tools = table(settings, "tools")
     core = tools.get("core", settings.get("coreTools"))
@@ -261,16 +264,28 @@ def _gemini_server(site: Site, name: str, server: Mapping[str, object], at: Plac
 def _gemini_settings(site: Site, tree: Checkout) -> tuple[Mapping[str, object], Place]:
     """Its settings: those of the step in place of the project's own."""
     if settings := site.input("settings", "settings_json"):
-        plain = _TRAILING.sub(r"\1", re.sub(r"\$\{\{.*?\}\}", "0", settings[0]))
-        try:
-            data = json.loads(plain)
-        except (ValueError, RecursionError):
-            return {"?": True}, settings[1]
-        return table(data), settings[1]
+        data = _parsed(settings[0])
+        return {"?": True} if data is None else data, settings[1]
     document = tree.json(SETTINGS)
     if document is None and SETTINGS in tree.written:
         return {"?": True}, site.at
     return document.data if document else {}, site.at
+
+
+def _parsed(settings: str) -> Mapping[str, object] | None:
+    """The settings in the input of a step, each expression as `0`; None if they are no JSON."""
+    try:
+        return table(json.loads(_TRAILING.sub(r"\1", re.sub(r"\$\{\{.*?\}\}", "0", settings))))
+    except (ValueError, RecursionError):
+        return None
+
+
+def broken_settings(site: Site) -> Place | None:
+    """The settings of a step with which Gemini CLI does not start, as they are no JSON whatever an expression gives."""
+    settings = site.input("settings", "settings_json") if site.run.program == "run-gemini-cli" else None
+    if settings is None or not settings[0].strip() or _parsed(settings[0]) is not None:
+        return None
+    return None if "${{" in _IN_QUOTES.sub("", settings[0]) else settings[1]
 
 
 def _is_yolo(words: tuple[str, ...]) -> bool:

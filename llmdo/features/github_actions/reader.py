@@ -25,6 +25,7 @@ from llmdo.features.github_actions.claude_code import (
 from llmdo.features.github_actions.firewall import FIREWALL, behind, firewall_of, gateway_grants
 from llmdo.features.github_actions.other_agents import (
     OPENCODE_PERMISSION,
+    broken_settings,
     codex_grants,
     codex_is_free,
     copilot_grants,
@@ -304,6 +305,8 @@ def _problems(site: Site, tree: Checkout) -> Iterator[Diagnostic]:
     if program in ("codex", "codex-action") and (at := codex_is_free(site, tree)):
         message = "the sandbox of Codex is switched off here, so no command is refused"
         yield finding("LDO554", at.location, message, hint="`workspace-write` lets it change the checkout")
+    if at := broken_settings(site):
+        yield finding("LDO153", at.location, "`settings` is no JSON, so Gemini CLI does not start")
     if (flag := is_told_to_allow(site)) and not firewall_of(site):  # a lock confines by its firewall instead
         yield finding(
             "LDO554", site.place("run").location, f"`{flag}` allows every tool here, so none is refused"
