@@ -134,7 +134,9 @@ class AgentReader:
             elif meant := reading.misspelt(key, KEYS):
                 value = str(self.header[key])
                 frees = meant == _MODE and value in _FREEING and meant not in self.header
-                instead = f"take it out: `{meant}: {value}` would have fewer questions asked" if frees else None
+                instead = (
+                    f"take it out: `{meant}: {value}` would have fewer questions asked" if frees else None
+                )
                 self.files.unknown_key(self._place(key, of_key=True), key, KEYS, instead)
             elif self.around.plugin and key in _NOT_IN_PLUGINS:
                 self.files.note(

@@ -176,6 +176,7 @@ _GEMINI = {
 """Other names for its tools in settings."""
 _TRAILING = re.compile(r",(\s*[\]}])")
 """A comma after the last item: with it Gemini CLI does not start, and what is meant is clear."""
+_RELEASE = re.compile(r"v?(\d+)\.(\d+)\b")
 _IN_QUOTES = re.compile(r'"(?:[^"\\\n]|\\.)*"')
 _ALL_OF_GEMINI = tuple(
     line.removeprefix("gemini: ")
@@ -197,7 +198,7 @@ def gemini_grants(site: Site, tree: Checkout) -> tuple[tuple[Grant, ...], bool]:
     named = list(map(str, items(core))) if isinstance(core, list) else None
     grants = list(_gemini_tools(site, kept, named, excluded, at, asks=asks))
     for name, server in table(settings, "mcpServers").items():
-        grants += _gemini_server(site, name, table(server), at) if not asks else ()
+        grants += _gemini_server(site, name, table(server), at, named) if not asks else ()
     if settings.get("?"):
         grants.append(granted("settings", "settings", [capability_of("gemini")], at, is_open=True))
     return tuple(grants), named is None and not asks
@@ -247,9 +248,21 @@ def _gemini_command(site: Site, kept: set[str], entry: str, command: str, at: Pl
         yield replace(grant, capabilities=tuple(sorted(capabilities, key=str)))
 
 
-def _gemini_server(site: Site, name: str, server: Mapping[str, object], at: Place) -> Iterator[Grant]:
-    """The tools of a server; for GitHub's own, the capabilities of the named ones with the token."""
+def _gemini_server(
+    site: Site, name: str, server: Mapping[str, object], at: Place, named: list[str] | None
+) -> Iterator[Grant]:
+    """The tools of a server; for GitHub's own, the capabilities of the named ones with the token.
+
+    From 0.41 on `tools.core` leaves of a server what it names, as `mcp_SERVER_TOOL`:
+    https://github.com/google-gemini/gemini-cli/issues/28361.
+    """
     reached = servers.server_of(server)
+    start = f"mcp_{name}_"
+    left = [entry.strip().removeprefix(start) for entry in named or () if entry.strip().startswith(start)]
+    is_limited = named is not None and not _is_before_servers_are_limited(site)
+    if is_limited and not left:
+        yield servers.grant(name, reached, at, "blocked", "run-gemini-cli, by tools.core")
+        return
     yield servers.grant(name, reached, at, "allowed", "run-gemini-cli")
     if not any(
         "github-mcp-server" in str(word) for word in (*items(server.get("args")), server.get("command"))
@@ -257,8 +270,17 @@ def _gemini_server(site: Site, name: str, server: Mapping[str, object], at: Plac
         return
     token = token_of(site) or TokenPermissions(None, at)
     included = [str(tool) for tool in items(server.get("includeTools"))]
+    if is_limited and not any("*" in tool for tool in left):
+        included = left
     capabilities = [each for tool in included or [""] for each in by_github_tool(tool, token)]
     yield granted(name, f"{name} tools", capabilities, at)
+
+
+def _is_before_servers_are_limited(site: Site) -> bool:
+    """Whether a step names a release of Gemini CLI in which `tools.core` is about its own tools alone."""
+    pinned = site.input("gemini_cli_version")
+    release = _RELEASE.match(pinned[0].strip()) if pinned else None
+    return release is not None and (int(release[1]), int(release[2])) < (0, 41)
 
 
 def _gemini_settings(site: Site, tree: Checkout) -> tuple[Mapping[str, object], Place]:
