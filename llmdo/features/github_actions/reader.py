@@ -39,6 +39,7 @@ from llmdo.features.github_actions.table import LINES
 from llmdo.features.github_actions.tokens import granted
 from llmdo.features.github_actions.walking import WorkflowWalk
 from llmdo.features.github_actions.workflow import AFTER_A_RUN, OTHER, texts_of_step
+from llmdo.foreign.edits import names_text
 from llmdo.foreign.events import models_addresses
 from llmdo.foreign.team import MAX_NAME, Agent, Team, capability_of
 from llmdo.foreign.tree import few
@@ -253,15 +254,15 @@ def _of_trigger(site: Site) -> Iterator[Grant]:
     if not site.trigger.untrusted_names:
         return
     script = text(site.step.get("run"))
-    if expression := _STRANGERS.search(script):
+    if expressions := list(dict.fromkeys(each[0] for each in _STRANGERS.finditer(script))):
         line = LINES["run: ${{ TEXT OF A STRANGER }}"]
         yield granted(
-            f"run: {excerpt(expression[0], 60)}",
+            f"run: {excerpt(expressions[0], 60)}",
             "run",
             line.capabilities,
             site.place("run"),
             is_open=True,
-            narrower=f"pass `{excerpt(expression[0], 60)}` by `env`",
+            narrower=f"pass {names_text(expressions)} by `env`",
             loss="the text is then no part of the script",
         )
     for step in site.before:
