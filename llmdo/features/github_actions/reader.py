@@ -320,4 +320,6 @@ def _problems(site: Site, tree: Checkout) -> Iterator[Diagnostic]:
         name = excerpt(site.run.words[0], MAX_NAME)
         where = "is not among these files" if name.startswith("./") else "is fetched from GitHub"
         message = f"`{name}` {where}, so what its agent can do is not known"
+        if name.startswith("./") and name.endswith((".yml", ".yaml")):
+            message = f"`{name}` {where}, so GitHub refuses this workflow and none of its jobs runs"
         yield finding("LDO250", site.place("uses").location, message)
