@@ -13,6 +13,7 @@ from llmdo.features.claude.hooks import ASKED
 from llmdo.features.claude.rules import RULES, flaw
 from llmdo.features.claude.sandbox import reach_in_sandbox
 from llmdo.features.claude.table import FILING, READ_ONLY
+from llmdo.foreign.flows import is_writable
 from llmdo.foreign.instead import ASKED as ASKED_ABOUT
 from llmdo.foreign.instead import REFUSED
 from llmdo.foreign.permissions import PermissionRule, PermissionRuling, parted, written
@@ -47,6 +48,7 @@ _HOLDS_BELOW = frozenset({"acceptEdits", "auto", BYPASSES})
 _UNASKED = frozenset({"auto", BYPASSES})
 _LITTLE = frozenset({"fs.list", "fs.read", "fs.write", "proc.exec"})
 """What a session may do unasked and be one that asks all the same."""
+_FETCH = "WebFetch"
 _UNSET_MODE = "unless its session asks: no file sets a mode"
 
 
@@ -309,10 +311,13 @@ def _of_hook(hook: ClaudeHook, line: Line) -> _Verdict:
 
 
 def _is_little(rule: PermissionRule, line: Line) -> bool:
-    """Whether the part of a tool that a rule allows neither sends anything nor brings a stranger's words."""
+    """Whether the part of a tool that a rule allows sends nothing that others can read, but for a page's own host."""
     part = parted(line.raised, rule.pattern or "", RULES.part, is_prefix=RULES.is_prefix)
-    is_of_github = (rule.pattern or "").lstrip().startswith("gh ")
-    return not is_of_github and {each.name for each in part} <= _LITTLE
+    if (rule.pattern or "").lstrip().startswith("gh "):
+        return False
+    if line.tool == _FETCH:
+        return all(each.scope and not is_writable(each.scope) for each in part if each.name == "net.connect")
+    return {each.name for each in part} <= _LITTLE
 
 
 def is_broken(document: Document) -> bool:
