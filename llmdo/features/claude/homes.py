@@ -156,11 +156,7 @@ class _HomeReader:
         settings = replace(settings_of(own, others), asking=_asking(folder, own)).with_hooks(hooks)
         for document in documents:
             self._judge(document)
-        for rule in settings.rules:
-            if why := flaw(rule):
-                hint = renaming(rule.at, rule.text, mended(rule), "write `{}`", COUNTS)
-                self.files.note("LDO151", rule.at, f"`{rule.at.data}` does nothing: {why}", hint)
-        self._judge_questions(settings)
+        self._judge_settings(settings)
         brought = [path for plugin in plugins for path in plugin.commands]
         at = Place(documents[0], ("permissions",), of_key=True) if documents else None
         if at is None and commands and not folder and (first := self.files.header(commands[0], ())):
@@ -260,8 +256,12 @@ class _HomeReader:
                 hint = "take this line out: `enabledMcpjsonServers` names the servers that start"
             self.files.note("LDO554", place, message, hint)
 
-    def _judge_questions(self, settings: ClaudeSettings) -> None:
-        """Notes settings that switch questions off, or may do so."""
+    def _judge_settings(self, settings: ClaudeSettings) -> None:
+        """Notes rules that do nothing, and settings that switch questions off, or may do so."""
+        for rule in settings.rules:
+            if why := flaw(rule):
+                hint = renaming(rule.at, rule.text, mended(rule), "write `{}`", COUNTS)
+                self.files.note("LDO151", rule.at, f"`{rule.at.data}` does nothing: {why}", hint)
         mode = settings.mode
         if mode.name == BYPASSES and mode.at:
             message = f"mode `{BYPASSES}` never asks for approval"

@@ -1,4 +1,4 @@
-"""Codex, Copilot, Cursor, Gemini CLI and opencode in a workflow: the permissions of each in unattended runs."""
+"""Codex, Copilot, Cursor and opencode in a workflow: the permissions of each in unattended runs."""
 
 from __future__ import annotations
 
@@ -7,15 +7,14 @@ import re
 import shlex
 from typing import TYPE_CHECKING
 
-from llmdo.base.parts import items, table, text, texts
+from llmdo.base.parts import items, table, text
 from llmdo.base.values import dataclass, replace
-from llmdo.features.gemini import SETTINGS
 from llmdo.features.github_actions.checkout import document_of
+from llmdo.features.github_actions.gemini_runs import is_yolo
 from llmdo.features.github_actions.table import LINES
 from llmdo.features.github_actions.tokens import (
     OF_AN_APP,
     by_command,
-    by_github_tool,
     by_shell,
     granted,
     token_of,
@@ -29,18 +28,15 @@ from llmdo.features.opencode.reader import KEYS as OPENCODE_KEYS
 from llmdo.features.opencode.reader import agent_name
 from llmdo.features.opencode.table import SEARCHING_MODELS
 from llmdo.foreign import servers
-from llmdo.foreign.commands import commands
 from llmdo.foreign.files import Files
 from llmdo.foreign.instead import loss_of
 from llmdo.foreign.permissions import STRICTEST, PermissionRule, RuleTable, form
 from llmdo.foreign.scripts import EXPRESSION
 from llmdo.foreign.team import capability_of
-from llmdo.policy.authority import Capability
-from llmdo.policy.shell.rules import UNLISTED
 from llmdo.syntax.document import Place
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from llmdo.features.github_actions.checkout import Checkout
     from llmdo.features.github_actions.walking import Site
@@ -164,163 +160,12 @@ def _args_of_codex(args: str) -> tuple[str, ...]:
 _ALL_OF_COPILOT = frozenset({"--allow-all", "--allow-all-tools", "--yolo"})
 _FLAGS_OF_COPILOT: dict[str, Decision] = {"--allow-tool": "allowed", "--deny-tool": "blocked"}
 _RULES_OF_COPILOT = RuleTable(order=STRICTEST, text=form(r"[^(]+?"))
-_CORE = re.compile(r"(?P<tool>\w+)(?:\((?P<what>.*)\))?", re.DOTALL)
-_SHELLS = frozenset({"ShellTool", "run_shell_command", "shell"})
-_GEMINI = {
-    "EditTool": "replace", "FindFilesTool": "glob", "GlobTool": "glob", "GoogleSearch": "google_web_search",
-    "GrepTool": "grep_search", "LSTool": "list_directory", "ReadFileTool": "read_file", "ReadFile": "read_file",
-    "ReadFolder": "list_directory", "ReadManyFilesTool": "read_many_files", "SearchText": "grep_search",
-    "WebFetchTool": "web_fetch", "WebSearchTool": "google_web_search", "WriteFileTool": "write_file",
-    "edit": "replace", "search_file_content": "grep_search",
-}  # fmt: skip
-"""Other names for its tools in settings."""
-_TRAILING = re.compile(r",(\s*[\]}])")
-"""A comma after the last item: with it Gemini CLI does not start, and what is meant is clear."""
-_RELEASE = re.compile(r"v?(\d+)\.(\d+)\b")
-_IN_QUOTES = re.compile(r'"(?:[^"\\\n]|\\.)*"')
-_ALL_OF_GEMINI = tuple(
-    line.removeprefix("gemini: ")
-    for line in LINES
-    if line.startswith("gemini: ") and line.islower() and "(" not in line
-)
-
-
-def gemini_grants(site: Site, tree: Checkout) -> tuple[tuple[Grant, ...], bool]:
-    """The tools of Gemini CLI, and whether it has them all because nothing names them."""
-    if broken_settings(site):
-        return (), False
-    settings, at = _gemini_settings(site, tree)
-    tools = table(settings, "tools")
-    core = tools.get("core", settings.get("coreTools"))
-    excluded = {str(tool) for tool in (*items(tools.get("exclude")), *items(settings.get("excludeTools")))}
-    asks = bool(site.run.words) and not _is_yolo(site.run.words)
-    kept = set(texts(table(settings, "security", "environmentVariableRedaction").get("allowed")))
-    named = list(map(str, items(core))) if isinstance(core, list) else None
-    grants = list(_gemini_tools(site, kept, named, excluded, at, asks=asks))
-    for name, server in table(settings, "mcpServers").items():
-        grants += _gemini_server(site, name, table(server), at, named) if not asks else ()
-    if settings.get("?"):
-        grants.append(granted("settings", "settings", [capability_of("gemini")], at, is_open=True))
-    return tuple(grants), named is None and not asks
-
-
-def _gemini_tools(
-    site: Site, kept: set[str], named: list[str] | None, excluded: set[str], at: Place, *, asks: bool
-) -> Iterator[Grant]:
-    """Its tools; its commands get the variables in `kept` alone."""
-    token = token_of(site)
-    allowed = dict.fromkeys(_ALL_OF_GEMINI, at) if named is None else {}
-    for entry in named or ():
-        its = site.spot(at, entry)
-        parts = _CORE.fullmatch(entry.strip())
-        if parts is None:
-            continue
-        tool = _GEMINI.get(parts["tool"], parts["tool"])
-        if tool not in _SHELLS:
-            allowed.setdefault(tool, its)
-        elif parts["what"] is None:
-            allowed.setdefault("run_shell_command", its)
-        elif not asks:
-            yield from _gemini_command(site, kept, entry.strip(), parts["what"], its)
-    for tool in sorted(allowed.keys() - {_GEMINI.get(name, name) for name in excluded}):
-        its = allowed[tool]
-        line = LINES.get(f"gemini: {tool}")
-        if tool == "run_shell_command" and not asks:
-            yield from by_shell(site, token, tool, its)
-        elif line and not (
-            asks and tool in ("replace", "run_shell_command", "save_memory", "web_fetch", "write_file")
-        ):
-            yield granted(tool, tool, line.capabilities, its)
-
-
-def _gemini_command(site: Site, kept: set[str], entry: str, command: str, at: Place) -> Iterator[Grant]:
-    """The grants of an entry about a command, with what `>> FILE` after it adds, which nobody is asked about.
-
-    Gemini CLI strips its environment in Actions; one that runs any other reads that of its parent all the same.
-    """
-    pattern = f"{command}:*"
-    if commands(pattern) != UNLISTED:
-        site = replace(site, variables={name: each for name, each in site.variables.items() if name in kept})
-    for grant in by_command(site, token_of(site), pattern, "run_shell_command", at):
-        capabilities = {*grant.capabilities, Capability("fs.write")} - {Capability("env.read")}
-        if grant.tool == f"run_shell_command({pattern})":  # the file has no `:*`
-            grant = replace(grant, toolset=entry, tool=entry)
-        yield replace(grant, capabilities=tuple(sorted(capabilities, key=str)))
-
-
-def _gemini_server(
-    site: Site, name: str, server: Mapping[str, object], at: Place, named: list[str] | None
-) -> Iterator[Grant]:
-    """The tools of a server; for GitHub's own, the capabilities of the named ones with the token.
-
-    From 0.41 on `tools.core` leaves of a server what it names, as `mcp_SERVER_TOOL`:
-    https://github.com/google-gemini/gemini-cli/issues/28361.
-    """
-    reached = servers.server_of(server)
-    start = f"mcp_{name}_"
-    left = [entry.strip().removeprefix(start) for entry in named or () if entry.strip().startswith(start)]
-    is_limited = named is not None and not _is_before_servers_are_limited(site)
-    if is_limited and not left:
-        yield servers.grant(name, reached, at, "blocked", "run-gemini-cli, by tools.core")
-        return
-    yield servers.grant(name, reached, at, "allowed", "run-gemini-cli")
-    if not any(
-        "github-mcp-server" in str(word) for word in (*items(server.get("args")), server.get("command"))
-    ):
-        return
-    token = token_of(site) or TokenPermissions(None, at)
-    included = [str(tool) for tool in items(server.get("includeTools"))]
-    if is_limited and not any("*" in tool for tool in left):
-        included = left
-    capabilities = [each for tool in included or [""] for each in by_github_tool(tool, token)]
-    yield granted(name, f"{name} tools", capabilities, at)
-
-
-def _is_before_servers_are_limited(site: Site) -> bool:
-    """Whether a step names a release of Gemini CLI in which `tools.core` is about its own tools alone."""
-    pinned = site.input("gemini_cli_version")
-    release = _RELEASE.match(pinned[0].strip()) if pinned else None
-    return release is not None and (int(release[1]), int(release[2])) < (0, 41)
-
-
-def _gemini_settings(site: Site, tree: Checkout) -> tuple[Mapping[str, object], Place]:
-    """Its settings: those of the step in place of the project's own."""
-    if settings := site.input("settings", "settings_json"):
-        data = _parsed(settings[0])
-        return {"?": True} if data is None else data, settings[1]
-    document = tree.json(SETTINGS)
-    if document is None and SETTINGS in tree.written:
-        return {"?": True}, site.at
-    return document.data if document else {}, site.at
-
-
-def _parsed(settings: str) -> Mapping[str, object] | None:
-    """The settings in the input of a step, each expression as `0`; None if they are no JSON."""
-    try:
-        return table(json.loads(_TRAILING.sub(r"\1", re.sub(r"\$\{\{.*?\}\}", "0", settings))))
-    except (ValueError, RecursionError):
-        return None
-
-
-def broken_settings(site: Site) -> Place | None:
-    """The settings of a step with which Gemini CLI does not start, as they are no JSON whatever an expression gives."""
-    settings = site.input("settings", "settings_json") if site.run.program == "run-gemini-cli" else None
-    if settings is None or not settings[0].strip() or _parsed(settings[0]) is not None:
-        return None
-    return None if "${{" in _IN_QUOTES.sub("", settings[0]) else settings[1]
-
-
-def _is_yolo(words: tuple[str, ...]) -> bool:
-    return bool({"--yolo", "-y", "--approval-mode=yolo"} & set(words)) or any(
-        word == "--approval-mode" and words[number + 1 : number + 2] == ("yolo",)
-        for number, word in enumerate(words)
-    )
 
 
 def is_told_to_allow(site: Site) -> str | None:
     """The flag of a command with which nothing is refused, or None."""
     words = site.run.words
-    if site.run.program == "gemini" and _is_yolo(words):
+    if site.run.program == "gemini" and is_yolo(words):
         return "--yolo"
     if site.run.program == "copilot":
         return next((word for word in words if word in _ALL_OF_COPILOT), None)

@@ -23,14 +23,13 @@ from llmdo.features.github_actions.claude_code import (
     without_checkout,
 )
 from llmdo.features.github_actions.firewall import FIREWALL, behind, firewall_of, gateway_grants
+from llmdo.features.github_actions.gemini_runs import broken_settings, gemini_grants
 from llmdo.features.github_actions.other_agents import (
     OPENCODE_PERMISSION,
-    broken_settings,
     codex_grants,
     codex_is_free,
     copilot_grants,
     cursor_grants,
-    gemini_grants,
     is_told_to_allow,
     opencode_grants,
     opencode_variable,
