@@ -129,7 +129,6 @@ def _gemini_server(
     left = [entry.strip().removeprefix(start) for entry in named or () if entry.strip().startswith(start)]
     is_limited = named is not None and not _is_before_servers_are_limited(site)
     if is_limited and not left:
-        yield servers.grant(name, reached, at, "blocked", "run-gemini-cli, by tools.core")
         return
     yield servers.grant(name, reached, at, "allowed", "run-gemini-cli")
     if not any(

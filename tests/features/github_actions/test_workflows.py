@@ -341,13 +341,35 @@ def test_a_denial_of_an_unknown_version_denies_nothing(tmp_path: Path) -> None:
     assert "proc.exec.unlisted" in raised(only_agent(tmp_path, "on: push\n", step))
 
 
-def gemini(root: Path, settings: str) -> Agent:
+def gemini(root: Path, settings: str, more: str = "") -> Agent:
     step = (
         "      - uses: google-github-actions/run-gemini-cli@v0\n"
         "        env:\n          GITHUB_TOKEN: ${{ github.token }}\n          DEPLOY: ${{ secrets.DEPLOY }}\n"
-        f"        with:\n          prompt: Go.\n          settings: '{settings}'\n"
+        f"        with:\n          prompt: Go.\n          settings: '{settings}'\n{more}"
     )
     return only_agent(root, "on: push\npermissions: write-all\n", step)
+
+
+@pytest.mark.parametrize(
+    ("core", "release", "servers"),
+    [
+        ("read_file", "", set()),
+        ("read_file", "0.41.0", set()),
+        ("read_file", "v0.40.2", {"gh"}),
+        ("mcp_gh_push_files", "", {"gh"}),
+        ("mcp_other_push_files", "", set()),
+    ],
+)
+def test_gemini_has_of_a_server_what_its_list_names_from_a_release_on(
+    tmp_path: Path, core: str, release: str, servers: set[str]
+) -> None:
+    settings = (
+        f'{{"tools": {{"core": ["{core}"]}}, "mcpServers": {{"gh": {{"command": "github-mcp-server"}}}}}}'
+    )
+    more = f"          gemini_cli_version: {release}\n" if release else ""
+    agent = gemini(tmp_path, settings, more)
+    assert {grant.toolset for grant in agent.grants if grant.server} == servers
+    assert ("x.github.issues-write" in raised(agent)) == (release == "v0.40.2")
 
 
 def test_a_command_of_gemini_writes_files_and_sees_no_variables(tmp_path: Path) -> None:
