@@ -129,9 +129,14 @@ def yaml(source: Source, *, aliases: bool = False, bounds: YamlBounds | None = N
     return _whole(source, source.text, aliases=aliases, bounds=bounds)
 
 
+def without_comments(text: str) -> str:
+    """The text of JSON, with blanks in place of its comments."""
+    return _COMMENT.sub(_blank, text)
+
+
 def json_with_comments(source: Source) -> Document:
     """The document of a file that is JSON, perhaps with comments and trailing commas."""
-    plain = _COMMENT.sub(_blank, source.text)
+    plain = without_comments(source.text)
     document = _whole(source, plain)  # JSON is YAML, and so has places
     if not document.problems:
         return document

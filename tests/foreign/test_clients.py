@@ -197,13 +197,19 @@ def test_codex_searches_live_without_a_sandbox(tmp_path: Path, sandbox: str, rai
 
 
 @pytest.mark.parametrize(
-    ("sandbox", "decided"), [("workspace-write", "blocked"), ("danger-full-access", "allowed")]
+    ("sandbox", "decided"),
+    [
+        ('sandbox_mode = "workspace-write"', "blocked"),
+        ('sandbox_mode = "danger-full-access"', "allowed"),
+        ('default_permissions = "p"\npermissions.p.filesystem.":workspace_roots" = "write"', "blocked"),
+        ('default_permissions = "p"\npermissions.p.filesystem.":root" = "write"', "allowed"),
+    ],
 )
 def test_codex_calls_a_server_that_asks_where_nobody_is_to_be_asked_without_a_sandbox_alone(
     tmp_path: Path, sandbox: str, decided: str
 ) -> None:
     settings = (
-        f'sandbox_mode = "{sandbox}"\napproval_policy = "never"\n'
+        f'{sandbox}\napproval_policy = "never"\n'
         '[mcp_servers.s]\ncommand = "x"\ndefault_tools_approval_mode = "prompt"\n'
     )
     assert decisions(team(tmp_path, "codex", {".codex/config.toml": settings}), "codex", "s") == [decided]

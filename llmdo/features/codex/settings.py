@@ -68,6 +68,8 @@ class ConfigLayers:
             yield name, values, places[name]
 
 
+_OWN = ":workspace_roots"
+"""The folders of the workspace in a permission profile."""
 MODELS = frozenset({"auto_review", "guardian_subagent"})
 """The values of `approvals_reviewer` by which a model answers in place of a person."""
 
@@ -80,6 +82,8 @@ class Sandbox:
     writes: bool = False
     network: bool = False
     is_off: bool = False
+    writes_elsewhere: bool = False
+    """Whether a permission profile lets it write outside the workspace, perhaps everywhere."""
     at: Place | None = None
     network_at: Place | None = None
     """The setting that opens the network to its commands, beside the one that names it."""
@@ -155,6 +159,10 @@ def _profile(files: Files, layers: ConfigLayers, name: str, at: Place, seen: tup
         base,
         name=name,
         writes=base.writes or "write" in _values(profile.get("filesystem")),
+        writes_elsewhere=base.writes_elsewhere
+        or any(
+            "write" in _values(each) for root, each in table(profile, "filesystem").items() if root != _OWN
+        ),
         network=base.network or table(profile, "network").get("enabled") is True,
     )
 

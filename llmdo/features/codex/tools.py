@@ -228,8 +228,10 @@ class CodexTools:
             mcp.judge(self.files, {shown: (mcp.server_of(server), at)})
             grant = mcp.grant(shown, mcp.server_of(server), at, "allowed", f"mcp_servers.{shown}")
             for tool, mode in _tools(server):
-                # Where nobody is to be asked, Codex calls a server's tool that would ask only without a sandbox.
-                is_free = sandbox.is_off if approvals.is_never else approvals.name.startswith("answered")
+                # Where nobody is to be asked, Codex calls such a tool only where commands may write everywhere.
+                is_free = approvals.name.startswith("answered")
+                if approvals.is_never:
+                    is_free = sandbox.is_off or sandbox.writes_elsewhere
                 asks: Decision = (
                     "allowed" if is_free else "blocked" if approvals.is_never else "needs_approval"
                 )

@@ -20,6 +20,7 @@ from llmdo.features.github_actions.tokens import (
 from llmdo.features.github_actions.workflow import TokenPermissions
 from llmdo.foreign import servers
 from llmdo.foreign.commands import commands
+from llmdo.foreign.reading import without_comments
 from llmdo.foreign.team import capability_of
 from llmdo.policy.authority import Capability
 from llmdo.policy.shell.rules import UNLISTED
@@ -163,8 +164,9 @@ def _gemini_settings(site: Site, tree: Checkout) -> tuple[Mapping[str, object], 
 
 def _parsed(settings: str) -> Mapping[str, object] | None:
     """The settings in the input of a step, each expression as `0`; None if they are no JSON."""
+    plain = without_comments(re.sub(r"\$\{\{.*?\}\}", "0", settings))
     try:
-        return table(json.loads(_TRAILING.sub(r"\1", re.sub(r"\$\{\{.*?\}\}", "0", settings))))
+        return table(json.loads(_TRAILING.sub(r"\1", plain)))
     except (ValueError, RecursionError):
         return None
 

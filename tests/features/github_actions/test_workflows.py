@@ -372,6 +372,13 @@ def test_gemini_has_of_a_server_what_its_list_names_from_a_release_on(
     assert ("x.github.issues-write" in raised(agent)) == (release == "v0.40.2")
 
 
+def test_gemini_reads_settings_with_comments_and_starts_with_no_others(tmp_path: Path) -> None:
+    core = '"tools": {"core": ["read_file"]}'
+    assert raised(gemini(tmp_path / "a", f"{{ /* https://a.example */ {core}}}")) == {"fs.read"}
+    assert raised(gemini(tmp_path / "b", f'{{"x": 1 {core}}}')) == set()
+    assert "x.gemini.any" in raised(gemini(tmp_path / "c", f'{{"x": 1 ${{{{ inputs.more }}}} {core}}}'))
+
+
 def test_a_command_of_gemini_writes_files_and_sees_no_variables(tmp_path: Path) -> None:
     agent = gemini(tmp_path, '{"tools": {"core": ["run_shell_command(echo)"]}}')
     assert raised(agent) == {"fs.write"}
