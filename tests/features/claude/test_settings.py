@@ -100,7 +100,7 @@ def test_commands_in_a_sandbox_do_not_ask(
     ("network", "allow", "hosts"),
     [
         ({}, [], set()),
-        ({"allowedDomains": ["*.npmjs.org"]}, [], {"net.connect:npmjs.org"}),
+        ({"allowedDomains": ["*.parts.example"]}, [], {"net.connect:parts.example"}),
         ({"allowedDomains": ["*"]}, [], {"net.connect"}),
         ({}, ["WebFetch(domain:own.example)"], {"net.connect:own.example"}),
         ({}, ["WebFetch"], {"net.connect"}),
