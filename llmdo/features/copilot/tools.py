@@ -83,9 +83,9 @@ _OF_GITHUB = re.compile(
 """The name, image, package or address of GitHub's server."""
 _GITHUB_HAS = frozenset(
     {
-        "branch", "branches", "commit", "commits", "copilot", "discussion", "discussions", "issue", "issues", "me",
-        "notification", "notifications", "pull", "release", "releases", "repositories", "repository", "scanning",
-        "tags",
+        "branch", "branches", "commit", "commits", "copilot", "discussion", "discussions", "gist", "gists", "issue",
+        "issues", "me", "notification", "notifications", "orgs", "pull", "release", "releases", "repositories",
+        "repository", "scanning", "tags", "teams", "users",
     }
 )  # fmt: skip
 """Words in the names of the tools of GitHub's server."""
@@ -337,9 +337,12 @@ class UnknownNames:
                 self._long.setdefault(long[0], []).append((name, long[1], place))
                 continue
             (self._servers if server else self._tools).setdefault(unknown, []).append(place)
-            near = nearest(unknown, (*tools.servers, *SERVERS)) if server else _misspelt(unknown)
-            self._near[unknown] = renaming(place, unknown, near)
             self._homes.setdefault(unknown, {}).update(servers)
+            if server:
+                near = nearest(unknown, (*tools.servers, *SERVERS))
+            else:
+                near = None if self._is_github_s(unknown) else _misspelt(unknown)
+            self._near[unknown] = renaming(place, unknown, near)
 
     def problems(self) -> Iterator[Diagnostic]:
         """A finding for each server, for long names of its tools, and for the tools that the same files name."""
@@ -358,11 +361,15 @@ class UnknownNames:
     def _home(self, tool: str) -> str | None:
         """The server that a tool is of, if it is any's; None where that may be several."""
         servers = self._homes[tool]
-        is_like_github = not tool.startswith("git_") and not _GITHUB_HAS.isdisjoint(tool.split("_"))
-        if is_like_github and any(servers.values()):
+        if self._is_github_s(tool):
             return next(name for name, is_github in servers.items() if is_github)
         is_tool = "." not in tool  # as in names of servers
         return next(iter(servers)) if len(servers) == 1 and is_tool else None
+
+    def _is_github_s(self, tool: str) -> bool:
+        """Whether a server of GitHub is there that may have a tool of this name."""
+        is_like = not tool.startswith("git_") and not _GITHUB_HAS.isdisjoint(tool.split("_"))
+        return is_like and any(self._homes[tool].values())
 
     def _of_tools(self, tools: list[str]) -> Diagnostic:
         """The finding about tools that the same files name."""
