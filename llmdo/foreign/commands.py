@@ -22,7 +22,9 @@ _RULE = re.compile(r"(?:Bash|run_shell_command|shell)\((?P<pattern>[^()]*)\)")
 """A rule about commands, as the permissions of agents have it."""
 _BY_OPTION = {
     **{beginning: options[0] for beginning, options in OPEN_BY_OPTION.items()},
-    "bsdtar": "--use-compress-program", "cargo bench": "--config", "cargo test": "--config",
+    "bsdtar": "--use-compress-program", **dict.fromkeys(("bun add", "bun i", "bun install"), "--trust"),
+    "cargo bench": "--config", "cargo test": "--config",
+    **dict.fromkeys(("deno bench", "deno test"), "https://"), "deno install": "--allow-scripts",
     **dict.fromkeys(("dotnet build", "dotnet msbuild", "dotnet pack", "dotnet publish", "dotnet test"), "-p"),
     "duckdb": ".shell", "go build": "-toolexec", "go test": "-exec", "go vet": "-vettool", "gsed": "e",
     "gtar": "--checkpoint-action", **dict.fromkeys(("mvn", "mvnw"), "exec:exec"), "mysql": "\\!", "psql": "\\!",
@@ -37,6 +39,8 @@ _OPEN = frozenset({
     # what runs the command that it is given
     ".", "Invoke-Expression", "Start-Process", "builtin", "bunx", "cmd", "concurrently", "cross-env", "dotenv",
     "hyperfine", "source", "wsl",
+    # what fetches the program or package that it is given, and runs it
+    "cookiecutter", "dnx", "earthly", "jbang", "nextflow", "nlx", "pnpx", "scala-cli", "streamlit", "wasmer",
     # interpreters
     "bb", "clj", "crystal", "dart", "iex", "nim", "py", "runghc",
     # build tools and frameworks: their files are programs, or one of their commands takes code
@@ -52,19 +56,26 @@ _OPEN = frozenset({
 })  # fmt: skip
 """Programs with an argument that is a command or code, beside those that shell rules know."""
 _BEFORE_OTHERS = tuple(tuple(each.split()) for each in (
-    "artisan tinker", "asdf exec", "bun run", "bun x", "bundle exec", "bunx", "cabal exec", "cabal run", "cmd",
-    "codex exec", "command", "composer exec", "composer run", "composer run-script", "conda run", "cross-env",
-    "dart run", "deno eval", "deno run", "deno task", "devbox run", "direnv exec DIR", "doas", "docker compose",
-    "docker compose exec SERVICE", "docker compose run SERVICE", "docker-compose exec SERVICE",
-    "docker-compose run SERVICE", "doppler run", "dotenv", "dotenvx run", "dotnet exec", "dotnet fsi", "dotnet run",
-    "drush ev", "drush php:eval", "dune exec", "env", "flask shell", "flutter pub run", "fnm exec",
-    "gcloud compute ssh", "hatch run", "heroku run", "lerna exec", "mamba run", "manage.py shell", "micromamba run",
-    "mise exec", "mise x", "mix cmd", "mix eval", "mix run", "nice", "nohup", "npx", "nvm exec VERSION", "nx exec",
-    "op run", "opencode run", "pdm run", "php artisan", "php artisan tinker", "pipenv run", "pipx run", "pixi run",
-    "pnpm exec", "poetry run", "py", "py manage.py", "py manage.py shell", "pyenv exec", "python manage.py",
-    "python manage.py shell", "python3 manage.py", "python3 manage.py shell", "rails c", "rails console",
-    "rails runner", "railway run", "rbenv exec", "rye run", "sail", "scrapy shell", "stack exec", "stack run",
-    "sudo", "swift run", "time", "timeout", "uv run", "volta run", "wsl", "xargs", "yarn exec", "zig run",
+    "apptainer exec IMAGE", "apptainer run", "artisan tinker", "asdf exec", "brew install", "bun create",
+    "bun run", "bun x", "bundle exec", "bunx", "cabal exec", "cabal run", "cmd", "codex exec", "command",
+    "composer create-project", "composer exec", "composer run", "composer run-script", "conda run", "corepack",
+    "cross-env", "dart run", "deno create", "deno eval", "deno repl", "deno run", "deno serve", "deno task", "deno x",
+    "devbox run", "direnv exec DIR", "doas", "docker buildx build", "docker compose", "docker compose exec SERVICE",
+    "docker compose run SERVICE", "docker container exec CONTAINER", "docker container run IMAGE", "docker image build",
+    "docker-compose exec SERVICE", "docker-compose run SERVICE", "doppler run", "dotenv", "dotenvx run", "dotnet exec",
+    "dotnet fsi", "dotnet run", "dotnet tool exec", "drush ev", "drush php:eval", "dune exec", "env", "flask shell",
+    "flatpak run", "flutter pub run", "fnm exec", "gcloud compute ssh", "gem exec", "hatch run", "heroku run",
+    "jbang run", "lerna exec", "mamba run", "manage.py shell", "micromamba run", "mise exec", "mise x", "mix cmd",
+    "mix eval", "mix run", "nerdctl build", "nerdctl exec CONTAINER", "nerdctl run IMAGE", "nextflow run", "nice",
+    "nohup", "npm create", "npm init", "npx", "nvm exec VERSION", "nx exec", "op run", "opencode run", "pdm run",
+    "php artisan", "php artisan tinker", "pip download", "pip wheel", "pip3 download", "pip3 wheel", "pipenv run",
+    "pipx run", "pixi exec", "pixi run", "pnpm create", "pnpm exec", "pnpx", "podman container exec CONTAINER",
+    "podman container run IMAGE", "poetry run", "py", "py manage.py", "py manage.py shell", "pyenv exec",
+    "python manage.py", "python manage.py shell", "python3 manage.py", "python3 manage.py shell", "rails c",
+    "rails console", "rails runner", "railway run", "rbenv exec", "rye run", "sail", "scala-cli run", "scrapy shell",
+    "singularity exec IMAGE", "singularity run", "snap run", "stack exec", "stack run", "streamlit run", "sudo",
+    "swift run", "time", "timeout", "uv run", "volta run", "wasmer run", "wsl", "xargs", "yarn create", "yarn exec",
+    "zig run",
 ))  # fmt: skip
 """Beginnings of commands before a command or code; a word in capitals is any word."""
 _VALUED = frozenset({

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import posixpath
 import re
+import shlex
 from typing import TYPE_CHECKING
 
 from llmdo.base import digest
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 
     from llmdo.base.source import Location
     from llmdo.foreign.files import Files
+    from llmdo.graph.described import Server
     from llmdo.syntax.document import Route
 
 MANY = 100  # words of one command: nobody names more scripts in it
@@ -92,6 +94,13 @@ def models_addresses(variables: Iterable[tuple[str, str, Place]]) -> Iterator[Gr
         if name in MODELS_ADDRESSES and address.strip():
             host = scripts.host_of(address)
             yield _grant(f"env {name}", host or address, at, _connecting([host]))
+
+
+def started(name: str, server: Server, at: Place) -> Grant:
+    """The start of a server of which no tool is left: its client filters tools only once they are listed."""
+    command = shlex.join((server.command or "", *server.args)) if server.command else ""
+    raised = RUNS if command else _connecting([scripts.host_of(server.url or "")])
+    return _grant(f"start of {name}", command or server.url or name, at, raised)
 
 
 @dataclass(frozen=True, slots=True)

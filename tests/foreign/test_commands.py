@@ -54,6 +54,10 @@ def test_other_patterns_are_part_of_it(pattern: str) -> None:
         "dotnet run:*", "dart run:*", "deno run:*", "bun run *", "swift run:*", "stack exec --:*", "flask shell:*",
         "psql -d app -c:*", "sqlite3 app.db:*", "tar xf:*", "rsync -av a b:*", "git rebase:*", "go test:*",
         "aws:*", "gcloud compute ssh:*", "claude -p:*", "codex exec:*", "timeout 10 opencode run:*",
+        "deno test *", "deno test --allow-read tests/:*", "deno bench:*", "deno serve:*", "deno repl:*", "bun create:*",
+        "npm create:*", "npm init -y:*", "pnpm create *", "pnpx:*", "yarn create:*", "corepack pnpm:*", "dnx -y:*",
+        "docker container run:*", "docker container run --rm node:22 node:*", "nerdctl run:*", "apptainer exec a.sif:*",
+        "flatpak run:*", "gem exec:*", "jbang run:*", "nextflow run *", "pip download:*", "pixi exec:*", "streamlit run *",
     ],
 )  # fmt: skip
 def test_a_runner_whose_command_or_code_is_left_open_is_the_whole_shell(pattern: str) -> None:
@@ -67,6 +71,7 @@ def test_a_runner_whose_command_or_code_is_left_open_is_the_whole_shell(pattern:
         ".venv/bin/python build.py *", "python -m http.server:*", "conda run -n app ls:*", "hatch run lint:*",
         "docker compose exec web ls:*", "docker compose up:*", "cross-env NODE_ENV=test webpack:*", "bun run build:*",
         "aws s3 ls:*", "claude mcp list:*", "xargs grep:*", "source venv/bin/activate:*", "git commit:*", "go mod:*",
+        "deno lint:*", "deno test", "npm create vite:*", "pnpx prettier *", "docker container run alpine ls:*", "corepack enable *",
         "dotnet test", "npm view react *", "pytest tests:*", "psql", "python manage.py shell",
     ],
 )  # fmt: skip
@@ -81,6 +86,7 @@ def test_a_runner_whose_command_is_named_is_not(pattern: str) -> None:
         ("shell(git -C . fetch *)", "--upload-pack"), ("Bash(gh repo clone:*)", "--upload-pack"), ("Bash(sed *)", "e"),
         ("Bash(/usr/bin/sort:*)", "--compress-program"), ("Bash(git grep *)", "--open-files-in-pager"),
         ("Bash(npm test:*)", "--node-options"), ("Bash(npm publish:*)", "--node-options"), ("Bash(npm version *)", "--node-options"), ("Bash(npm run build *)", "--node-options"),
+        ("Bash(deno test *)", "https://"), ("Bash(bun add:*)", "--trust"),
         ("Bash(dotnet test:*)", "-p"), ("Bash(mvn -q test *)", "exec:exec"), ("Bash(./mvnw verify:*)", "exec:exec"),
     ],
 )  # fmt: skip

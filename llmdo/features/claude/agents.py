@@ -60,7 +60,7 @@ class AgentContext:
     """The context of an agent file."""
 
     identities: Mapping[str, str]
-    """The names of the agents of the project, in the order of the files, each with the one that is shown."""
+    """The names of the agents of the project to those of its folder, each with the one that is shown."""
     home: ClaudeHome
     plugin: str | None
     """The plugin that the agent comes with."""
@@ -294,10 +294,11 @@ class AgentReader:
         known = self.around.identities
         for name in (word.strip() for word in agents.split(",")):
             own = f"{self.around.plugin}:{name}"
-            called = own if own in known else name
-            called = known.get(called, called)
-            if called in known or called in BUILT_IN:
-                if not self.around.home.settings.denies_call(called):
+            written = own if own in known else name
+            if written in known or written in BUILT_IN:
+                called = known.get(written, written)
+                settings = self.around.home.settings
+                if not settings.denies_call(called) and not settings.denies_call(name):
                     yield AgentCall(name=called, at=place)
             elif name and name != "*":
                 self.files.unknown_agent(place, name, known)

@@ -49,14 +49,14 @@ def read(tree: Tree) -> Team:
     files = Files(tree, "Claude Code", cuts_headers=True)
     paths = files.find(AGENTS)
     plugins = plugins_in(files)
-    agent_files = _agent_files(files, paths, plugins)
+    agent_files = _apart(_agent_files(files, paths, plugins))
     homes = homes_of(files, plugins, [file.path for file in agent_files])
-    identities = {name: file.name for file in agent_files for name in (file.alias, file.name) if name}
+    identities = {folder: _identities(agent_files, folder) for folder in homes}
     at_plugins = {each.name: with_plugin(files, homes[""], each) for each in plugins}
     agents = [
         AgentReader(
             AgentContext(
-                identities=identities,
+                identities=identities[above_own(file.path)],
                 home=at_plugins.get(file.plugin or "") or homes[above_own(file.path)],
                 plugin=file.plugin,
             ),
@@ -95,7 +95,12 @@ def _sessions(homes: Iterable[ClaudeHome], files: Sequence[_AgentFile]) -> Itera
         if at is None and not home.folder and any(OWN in f"/{file.path}" for file in files):
             at = folder_place(OWN.rstrip("/"))
         if at:
-            nested = [file.name for file in files if home.folder and above_own(file.path) == home.folder]
+            nested = [
+                file.name
+                for file in files
+                if home.folder and above_own(file.path) == home.folder
+                if not home.settings.denies_call(file.called or file.name)
+            ]
             name = f"{home.folder}/{MAIN}".lstrip("/")
             yield main_session(name, home.tools(), at, nested, home.events)
 
@@ -119,6 +124,8 @@ class _AgentFile:
     """Its name in Claude Code: its own, after that of its plugin."""
     alias: str = ""
     """Its name as the agent of a plugin, where it is the project's own as well."""
+    called: str = ""
+    """Its name to others in its folder, where another folder has an agent of that name."""
 
 
 def _agent_files(files: Files, paths: Sequence[str], plugins: Sequence[ClaudePlugin]) -> list[_AgentFile]:
@@ -171,6 +178,32 @@ def _agent_files(files: Files, paths: Sequence[str], plugins: Sequence[ClaudePlu
         if f"/{OWN}" in f"/{path}" or (path in prefixes and _home(path) in folders)
     )
     return agents
+
+
+def _apart(files: Sequence[_AgentFile]) -> list[_AgentFile]:
+    """The agents, where those of nested folders share no name with any of another folder."""
+    folders: dict[str, set[str]] = {}
+    for file in files:
+        folders.setdefault(file.name, set()).add(above_own(file.path))
+    return [
+        replace(file, name=excerpt(f"{folder}/{file.name}", MAX_NAME), called=file.name)
+        if (folder := above_own(file.path)) and len(folders[file.name]) > 1
+        else file
+        for file in files
+    ]
+
+
+def _identities(files: Iterable[_AgentFile], folder: str) -> dict[str, str]:
+    """The agents by the names that others in a folder call them: of one name the nearest, as Claude Code has it."""
+
+    def nearness(file: _AgentFile) -> int:
+        above = above_own(file.path)
+        return len(above) if not above or f"{folder}/".startswith(f"{above}/") else -1
+
+    by_nearness = sorted(files, key=nearness)
+    return {
+        name: file.name for file in by_nearness for name in (file.alias, file.called or file.name) if name
+    }
 
 
 def _samples(files: Files, paths: Iterable[str], prefixes: Collection[str]) -> set[str]:

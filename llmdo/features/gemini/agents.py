@@ -10,6 +10,7 @@ from llmdo.base.parts import items, table, text
 from llmdo.base.values import dataclass
 from llmdo.features.gemini.settings import LINES, ORIGIN, GeminiRules, tool_called
 from llmdo.foreign import servers
+from llmdo.foreign.events import started
 from llmdo.foreign.files import renaming
 from llmdo.foreign.lines import Line
 from llmdo.foreign.meaning import meant_tool
@@ -99,6 +100,13 @@ class Home:
             yield from self.rules.grants(DISCOVERED, self.discovers)
         for name, each in self.servers.items():
             yield from self.rules.server(name, each.server, each.at, each.trust)
+
+    def starts(self) -> Iterator[Grant]:
+        """The starts of servers of which the rules leave nothing."""
+        for name, each in self.servers.items():
+            is_left = any(self.rules.server(name, each.server, each.at, each.trust))
+            if self.rules.starts(name) and not is_left:
+                yield started(name, each.server, each.at)
 
 
 @dataclass(frozen=True, slots=True)

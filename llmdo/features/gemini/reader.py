@@ -167,7 +167,7 @@ def _session(
         description="The session of Gemini CLI.",
         grants=tuple(home.everything(at)),
         calls=tuple(call for agent in agents for call in home.rules.call(agent.name, agent.at)),
-        events=tuple(events),
+        events=(*events, *home.starts()),
         inherits=home.rules.core is None,
         but=home.rules.without,
         permissions=listed_commands(home.rules.rules, SHELL, ":*"),

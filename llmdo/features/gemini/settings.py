@@ -153,10 +153,14 @@ class GeminiRules:
                     )
                 yield ruling.grant(line, at, origin, toolset=toolset, otherwise_at=default_at)
 
+    def starts(self, name: str) -> bool:
+        """Whether a server is started, whatever is left of its tools."""
+        is_allowed = self.servers_allowed is None or name in self.servers_allowed
+        return is_allowed and name not in self.servers_excluded
+
     def server(self, name: str, server: Server, at: Place, trust: Place | None) -> Iterator[Grant]:
         """The decisions about the tools of a server, which `trust` lets go unasked: about all, and milder ones."""
-        is_out = self.servers_allowed is not None and name not in self.servers_allowed
-        if is_out or name in self.servers_excluded:
+        if not self.starts(name):
             return
         rules = (*self.rules, *(self.core or ()))
         prefix = f"mcp_{name}_"

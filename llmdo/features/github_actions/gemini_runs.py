@@ -20,6 +20,7 @@ from llmdo.features.github_actions.tokens import (
 from llmdo.features.github_actions.workflow import TokenPermissions
 from llmdo.foreign import servers
 from llmdo.foreign.commands import commands
+from llmdo.foreign.events import started
 from llmdo.foreign.reading import without_comments
 from llmdo.foreign.team import capability_of
 from llmdo.policy.authority import Capability
@@ -71,6 +72,19 @@ def gemini_grants(site: Site, tree: Checkout) -> tuple[tuple[Grant, ...], bool]:
     if settings.get("?"):
         grants.append(granted("settings", "settings", [capability_of("gemini")], at, is_open=True))
     return tuple(grants), named is None and not asks
+
+
+def gemini_starts(site: Site, tree: Checkout) -> Iterator[Grant]:
+    """The starts of servers of which its list of tools leaves nothing."""
+    if site.run.program not in ("gemini", "run-gemini-cli") or broken_settings(site):
+        return
+    settings, at = _gemini_settings(site, tree)
+    core = table(settings, "tools").get("core", settings.get("coreTools"))
+    for name, server in table(settings, "mcpServers").items():
+        if isinstance(core, list) and not any(
+            _gemini_server(site, name, table(server), at, list(map(str, core)))
+        ):
+            yield started(name, servers.server_of(server), at)
 
 
 def _gemini_tools(

@@ -23,7 +23,7 @@ from llmdo.features.github_actions.claude_code import (
     without_checkout,
 )
 from llmdo.features.github_actions.firewall import FIREWALL, behind, firewall_of, gateway_grants
-from llmdo.features.github_actions.gemini_runs import broken_settings, gemini_grants
+from llmdo.features.github_actions.gemini_runs import broken_settings, gemini_grants, gemini_starts
 from llmdo.features.github_actions.other_agents import (
     OPENCODE_PERMISSION,
     codex_grants,
@@ -167,6 +167,7 @@ def _agent(site: Site, repository: Tree, problems: list[Diagnostic]) -> Agent:
     if firewall:
         grants = (*behind(firewall, grants), *gateway_grants(site))
     prompt = site.input("prompt", "direct_prompt", "override_prompt")
+    addresses = models_addresses((each.name, each.value, each.at) for each in site.variables.values())
     return Agent(
         name=site.name,
         at=site.place(site.run.key, of_key=True),
@@ -178,7 +179,7 @@ def _agent(site: Site, repository: Tree, problems: list[Diagnostic]) -> Agent:
         },
         description=text(site.step.get("name")) or text(site.document.data.get("name")) or None,
         grants=(*_of_trigger(site), *grants),
-        events=tuple(models_addresses((each.name, each.value, each.at) for each in site.variables.values())),
+        events=(*addresses, *gemini_starts(site, tree)),
         in_checkout=True,
         hides_secrets=_hides_secrets(site, grants),
         permissions={"deny": withheld} if (withheld := tuple(_withheld(site))) else {},
