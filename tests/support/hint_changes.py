@@ -199,6 +199,11 @@ def _take_of_toml(files: Edited, path: str, offset: int | None) -> None:
     files.put(path, start, end, "")
 
 
+def _key_out(files: Edited, match: re.Match[str], place: str) -> None:
+    path, offset = files.at(place)
+    files.remove(path, _pair_named(files, path, offset, match["key"]))
+
+
 def _hook(files: Edited, match: re.Match[str], place: str) -> None:
     path, offset = files.at(place)
     own = [each for each in files.chain(path, offset) if len(each.route) > 1 and each.route[-2] == "hooks"]
@@ -526,6 +531,7 @@ _FORMS: tuple[tuple[re.Pattern[str], Callable[[Edited, re.Match[str], str], None
     (re.compile(rf"write {_LINE} between two lines `---` at the start of the file"), _header),
     (re.compile(rf"write {_LINE} and `(?P<other>[^`]+)`"), _two_lines),
     (re.compile(rf"write {_LINE}"), _line),
+    (re.compile(r"take `(?P<key>[^`]+)` out of its header"), _key_out),
     (re.compile(r"take (?P<what>.*)"), _taken),
 )  # fmt: skip
 """The forms of a change; the first that is meant makes it."""

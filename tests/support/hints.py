@@ -127,7 +127,11 @@ def _made(files: Edited, change: str, where: str) -> str:
         text = parts["change"].removesuffix(" there as well")
         make(files, f"{text} under `permission`", where)
         return where
-    make(files, parts["change"], parts["place"] or "")
+    make(
+        files,
+        parts["change"],
+        where if parts["change"].endswith(" out of its header") else parts["place"] or "",
+    )
     return parts["place"] or where
 
 
