@@ -218,7 +218,15 @@ def _list(files: Edited, match: re.Match[str], place: str) -> None:
     line = _KEY.fullmatch(match["line"])
     if line is None:
         raise NotMadeError("no key in a line")
-    files.set_pair(path, _pair_named(files, path, offset, line["key"]), match["line"])
+    try:
+        files.set_pair(path, _pair_named(files, path, offset, line["key"]), match["line"])
+    except NotMadeError:  # a header that is no YAML, of which the client reads each line
+        text = files.text(path)
+        start = text.rfind("\n", 0, offset or 0) + 1
+        end = text.find("\n", start)
+        if not text.startswith(f"{line['key']}:", start):
+            raise
+        files.put(path, start, end, match["line"])
 
 
 def _in_place(files: Edited, match: re.Match[str], place: str) -> None:
