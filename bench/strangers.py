@@ -4,13 +4,15 @@ python -m bench.strangers FOLDER --sample first [--number 100] [--seed 1] [--cod
 
 `strangers.toml` names the projects of each sample with their commits; FOLDER holds the files of each at its commit, as
 OWNER+NAME. Projects take turns, and so do the codes within each, so that neither one large project nor one note of
-which there are a hundred makes up the sample. `--code` takes all findings of one code.
+which there are a hundred makes up the sample. `--code` takes all findings of one code. `--made` makes the edits of all
+hints of flows in copies instead, and prints each that does not do what it says, and each that could not be made.
 """
 
 from __future__ import annotations
 
 import argparse
 import random
+import tempfile
 import tomllib
 from collections import defaultdict
 from pathlib import Path
@@ -20,6 +22,7 @@ from llmdo import foreign
 from llmdo.base.diagnostic import LlmdoError, place
 from llmdo.extensions.spec import AUTO
 from llmdo.foreign import findings
+from tests.support.hints import of_project
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -65,6 +68,26 @@ def cited(root: Path, location: Location, around: int) -> Iterator[str]:
         yield f"      {number:>5} {'>' if number == at else ' '} {lines[number - 1][:200]}"
 
 
+def print_made(folder: Path, names: Sequence[str]) -> None:
+    """Prints the hints of flows whose edits, made in a copy, do not do what they say."""
+    counts = {"hints of flows": 0, "not as they say": 0, "not made": 0}
+    for name in names:
+        root = folder / name.replace("/", "+")
+        with tempfile.TemporaryDirectory() as copies:
+            try:
+                number, wrong, unmade = of_project(root, foreign.read(AUTO, root), Path(copies))
+            except LlmdoError as error:
+                print(f"{name}: {error}")
+                continue
+        for key, more in zip(counts, (number, len(wrong), len(unmade)), strict=True):
+            counts[key] += more
+        for text in wrong:
+            print(f"{name} {text}")
+        for text in unmade:
+            print(f"{name} not made: {text}", flush=True)
+    print(", ".join(f"{number} {key}" for key, number in counts.items()))
+
+
 def main() -> None:
     """Prints the findings that were drawn, each with its hint and the lines that it cites."""
     parser = argparse.ArgumentParser(
@@ -76,8 +99,14 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--code", help="all findings of this code in place of a draw")
     parser.add_argument("--lines", type=int, default=2, help="lines around each that is cited")
+    parser.add_argument(
+        "--made", action="store_true", help="make the edits of hints in copies in place of a draw"
+    )
     chosen = parser.parse_args()
     names = tomllib.loads(PROJECTS.read_text(encoding="utf-8"))[chosen.sample]
+    if chosen.made:
+        print_made(chosen.folder, list(names))
+        return
     of_projects = {name: findings_in(chosen.folder / name.replace("/", "+")) for name in names}
     if chosen.code:
         of_projects = {

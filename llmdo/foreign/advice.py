@@ -29,6 +29,7 @@ from llmdo.foreign.edits import (
     with_place,
     without_calls,
     without_files,
+    without_its_list,
 )
 from llmdo.foreign.flows import EVENT, WayOut
 from llmdo.foreign.instead import (
@@ -88,7 +89,8 @@ def hint(project: Foreign, flow: Flow) -> str | None:
     """The line to change, what to write there and what is lost by it."""
     if not (best := edit(project, flow)):
         return None
-    return f"{best.text}{_milder(project, flow, best) or unsure_after(flow, best)}{_or_asked(project, flow)}"
+    idle = without_its_list(project, best.caller) if best.caller and not best.callee else ""
+    return f"{best.text}{idle}{_milder(project, flow, best) or unsure_after(flow, best)}{_or_asked(project, flow)}"
 
 
 def _or_asked(project: Foreign, flow: Flow) -> str:

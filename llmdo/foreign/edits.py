@@ -338,6 +338,17 @@ def without_calls(project: Foreign, flow: Flow) -> FlowEdit | None:
     return FlowEdit(text, frozenset(), name, items=(at, tools)) if change else None
 
 
+def without_its_list(project: Foreign, name: str) -> str:
+    """The rest of a hint that ends all calls of an agent of Copilot: the list of them, which then does nothing."""
+    agent = named(project.team.agents).get(name)
+    is_listed = (
+        agent is not None
+        and (agent.format or project.team.format) == "copilot"
+        and agent.header.get("agents")
+    )
+    return "; and take `agents` out of its header" if is_listed else ""
+
+
 def without_call(at: Place) -> str | None:
     """The change that ends the call at a place, as a hint; None if it is no item of a list."""
     tools = _calls_at(at)

@@ -10,7 +10,7 @@ from llmdo.base.diagnostic import Related, excerpt, finding, place
 from llmdo.base.values import replace
 from llmdo.foreign import advice, flows, legs
 from llmdo.foreign.building import STARTS, named
-from llmdo.foreign.edits import ends_all_calls, names_text, way_text, without_call
+from llmdo.foreign.edits import ends_all_calls, names_text, way_text, without_call, without_its_list
 from llmdo.foreign.flows import UNKNOWN
 from llmdo.foreign.instead import MANY, few_tools, in_a_header
 from llmdo.foreign.lines import PUSHES
@@ -231,9 +231,9 @@ def foreign_delegate_gain(project: Foreign) -> Iterator[Diagnostic]:
 
 
 def _still_gained(project: Foreign, entry: Entry, gain: Gain, cut: str) -> str:
-    """The rest of a hint about other agents that the entry calls and that bring as much after the edit."""
+    """The rest of a hint that ends a call: other agents that bring as much after it, and what then does nothing."""
     if ends_all_calls(cut):
-        return ""
+        return without_its_list(project, entry.name)
     analysis, workers = project.choice, project.choice.graph.workers
     walk = analysis.walk(entry)
     gained = [row.capability for row in gain.rows if row.capability != STARTS]

@@ -170,6 +170,8 @@ class ClaudeSettings:
     def mode_of(self, own: Mode | None) -> Mode:
         """The mode of an agent whose file says `own`."""
         is_refused = own is not None and own.name == BYPASSES and self.no_bypass
+        if self.mode.at is None and own is not None and own.name == BYPASSES and not is_refused:
+            return own  # whatever mode the session starts in, nobody is asked
         return self.mode.below(None if is_refused else own)
 
     def denies_call(self, agent: str | None = None) -> bool:

@@ -174,8 +174,10 @@ class CardReader:
         if isinstance(data.get("function_tools"), str):
             yield from self._of_function(data["function_tools"], self.card.place("function_tools"))
         if shell := self._shell():
+            narrower = self._without_shell()
             for name in ("shell", "read_text_file", "write_text_file"):
-                yield _LINES[name].grant(shell, _ORIGIN, toolset="shell")
+                given = _LINES[name].grant(shell, _ORIGIN, toolset="shell")
+                yield replace(given, narrower=narrower, loss=_NO_SHELL if narrower else "")
         if data.get("harness_tools", self.card.kind == SMART) is True:
             place = self.card.place("harness_tools" if "harness_tools" in data else "type")
             yield _LINES["harness_tools"].grant(place, _ORIGIN)
@@ -195,6 +197,15 @@ class CardReader:
         if skills:
             return self.card.place("skills")
         return self.card.place() if self.around.has_skills else None
+
+    def _without_shell(self) -> str | None:
+        """The change that ends the agent's shell where skills need one; None if it is that of the card's line alone."""
+        data = self.card.document.data
+        skills = data.get("skills")
+        needs = bool(skills) or (skills is None and self.around.has_skills)
+        if not needs:
+            return None
+        return f"write {'`shell: false` and ' if data.get('shell') is True else ''}`skills: []`"
 
     def _web(self, at: Place) -> Iterator[tuple[str, Place]]:
         """The web tools of the model's provider."""
@@ -266,6 +277,7 @@ class CardReader:
 
 
 _ORIGIN = "fast-agent, which does not ask"
+_NO_SHELL = "it then runs no commands, and has no skills"
 
 
 def server_at(entry: object) -> Server:

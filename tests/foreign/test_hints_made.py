@@ -1,0 +1,36 @@
+"""The edits of each hint of a flow, made in a copy as its words say, leave what the hint says and nothing else."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from llmdo import foreign
+from tests.checks.test_cases import copied
+from tests.foreign.test_cases import format_of
+from tests.foreign.test_hints import FLOWING
+from tests.support.hints import of_project
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+UNMADE = {
+    "github-actions-nothing-refused": "have Codex run with _",
+    "github-actions-two-texts-in-a-script": "pass _, _ by _",
+    "passes-github-actions-aliases": "no claude at its place",
+}
+"""The cases with a hint whose edit is for a person alone, and the reason; that of an alias is in another line."""
+LEFT = {"passes-fast-agent-names": "no file of this project declares the MCP server `mail`"}
+"""The cases with a hint after which something else is wrong: `servers` of a card still names what was declared."""
+
+
+@pytest.mark.parametrize("case", FLOWING, ids=lambda case: f"{case.parent.name}/{case.name}")
+def test_the_edits_of_a_hint_do_what_it_says(case: Path, tmp_path: Path) -> None:
+    root = tmp_path / "project"
+    copied(case, root)
+    _, wrong, unmade = of_project(root, foreign.read(format_of(case), root), tmp_path)
+    assert [each for each in wrong if case.name not in LEFT or LEFT[case.name] not in each] == []
+    assert [each for each in unmade if case.name not in UNMADE or UNMADE[case.name] not in each] == []
+    assert bool(unmade) is (case.name in UNMADE)
+    assert bool(wrong) is (case.name in LEFT)
