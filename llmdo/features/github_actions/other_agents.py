@@ -24,8 +24,8 @@ from llmdo.features.github_actions.workflow import WRITABLE, TokenPermissions
 from llmdo.features.opencode import AGENTS as OPENCODE_AGENTS
 from llmdo.features.opencode import SETTINGS as OPENCODE_SETTINGS
 from llmdo.features.opencode.permissions import RULES, as_with, rules_of, rules_of_agent
+from llmdo.features.opencode.reader import BUILT_IN, agent_name
 from llmdo.features.opencode.reader import KEYS as OPENCODE_KEYS
-from llmdo.features.opencode.reader import agent_name
 from llmdo.features.opencode.table import SEARCHING_MODELS
 from llmdo.foreign import servers
 from llmdo.foreign.files import Files
@@ -49,8 +49,6 @@ FREE = "danger-full-access"
 OPENCODE_PERMISSION = "OPENCODE_PERMISSION"
 _OPENCODE_VARIABLES = ("OPENCODE_CONFIG_CONTENT", OPENCODE_PERMISSION)
 """The variables with settings of opencode, the lower one first."""
-_INPUT = re.compile(r"\$\{\{\s*(?:github\.event\.)?inputs\.(?P<name>[\w-]+)\s*\}\}")
-"""An expression that is an input of the workflow alone."""
 _SEARCH_VARIABLES = ("OPENCODE_ENABLE_EXA", "OPENCODE_ENABLE_PARALLEL")
 """Those that let it search with every model."""
 
@@ -237,7 +235,7 @@ def opencode_grants(site: Site, tree: Checkout) -> tuple[tuple[Grant, ...], bool
     documents = [document for path in OPENCODE_SETTINGS[:2] if (document := tree.json(path))][-1:]
     documents += [each for name in _OPENCODE_VARIABLES if (each := opencode_variable(site, name))]
     files, tables = Files(tree, "opencode"), [Place(each, ()) for each in documents]
-    chosen = [*_of_chosen(site, files, tables)]
+    chosen = _of_chosen(site, files, tables)
     rules = [*rules_of(files, *tables), *rules_of_agent(files, chosen)]
     grants: list[Grant] = []
     model = _opencode_model(site, [*reversed(chosen), *reversed(tables)])
@@ -304,16 +302,49 @@ def opencode_variable(site: Site, name: str) -> Document | None:
     return document_of(f'{{"permission": {value}}}' if name == OPENCODE_PERMISSION else value, variable.at)
 
 
-def _of_chosen(site: Site, files: Files, tables: Sequence[Place]) -> Iterator[Place]:
-    """The tables of the agent that a step asks opencode for, else of its default one, the uppermost last."""
-    chosen = site.input("agent")
-    name = chosen[0] if chosen else next(iter(_values(site.run.words, "--agent")), "")
-    if asked := _INPUT.fullmatch(name):
-        declared = table(site.document.data, "on", "workflow_dispatch", "inputs", asked["name"])
-        name = text(declared.get("default"))
-    name = name or next((text(table(each.data).get("default_agent")) for each in reversed(tables)), "")
-    yield from (Place(each.document, ("agent", name)) for each in tables)
-    for path in files.find(OPENCODE_AGENTS) if name else ():
+def is_its_action(site: Site) -> bool:
+    """Whether a step runs opencode by its action, or by the command that the action runs."""
+    return site.run.key == "uses" or site.run.words[1:3] == ("github", "run")
+
+
+def unread_agent(site: Site) -> Place | None:
+    """The name of an agent that a step gives to opencode's action, which does not read it; None without one.
+
+    The action only sets a variable: https://github.com/anomalyco/opencode/issues/21730.
+    """
+    if not is_its_action(site):
+        return None
+    if chosen := site.input("agent"):
+        return chosen[1]
+    variable = site.variables.get("AGENT")
+    return variable.at if variable and variable.value.strip() and site.run.key == "run" else None
+
+
+def _of_chosen(site: Site, files: Files, tables: Sequence[Place]) -> Sequence[Place]:
+    """The tables of the agent that a command asks opencode for, else of its default one, the uppermost last.
+
+    A subagent is neither, nor is one that is not there: the next one counts, and `build` after all. Some releases start
+    nothing where the default one is a subagent.
+    """
+    asked = "" if is_its_action(site) else next(iter(_values(site.run.words, "--agent")), "")
+    if "$" in asked:  # of which no file says who it is
+        return ()
+    default = next(
+        filter(None, (text(table(each.data).get("default_agent")) for each in reversed(tables))), ""
+    )
+    for name in filter(None, (asked, default)):
+        if (own := [*_of_agent(name, files, tables)]) or name in BUILT_IN:
+            modes = [mode for each in reversed(own) if (mode := text(table(each.data).get("mode")))]
+            if next(iter(modes), BUILT_IN.get(name, ("all",))[0]) != "subagent":
+                return own
+    return [*_of_agent("build", files, tables)]
+
+
+def _of_agent(name: str, files: Files, tables: Sequence[Place]) -> Iterator[Place]:
+    """The tables of an agent by its name, the uppermost last."""
+    places = (Place(each.document, ("agent", name)) for each in tables)
+    yield from (each for each in places if isinstance(each.data, dict))
+    for path in files.find(OPENCODE_AGENTS):
         content = files.text_or_prompt(path, OPENCODE_KEYS)
         if content and agent_name(path, content.document) == name:
             yield Place(content.document, ())

@@ -30,9 +30,11 @@ from llmdo.features.github_actions.other_agents import (
     codex_is_free,
     copilot_grants,
     cursor_grants,
+    is_its_action,
     is_told_to_allow,
     opencode_grants,
     opencode_variable,
+    unread_agent,
 )
 from llmdo.features.github_actions.table import LINES
 from llmdo.features.github_actions.tokens import granted
@@ -232,11 +234,7 @@ def _reached(site: Site, tree: Checkout) -> tuple[tuple[Grant, ...], bool, Start
     if program == "copilot":
         return tuple(copilot_grants(site)), False, "anyone"
     if program == "opencode":
-        is_action = site.run.key == "uses" or site.run.words[1:3] == (
-            "github",
-            "run",
-        )  # which is what the action runs
-        return *opencode_grants(site, tree), "those who may write" if is_action else "anyone"
+        return *opencode_grants(site, tree), "those who may write" if is_its_action(site) else "anyone"
     if program == "cursor-agent":
         return tuple(cursor_grants(site)), False, "anyone"
     name = site.run.words[0].rpartition("/")[2] if site.run.words else program
@@ -316,6 +314,10 @@ def _problems(site: Site, tree: Checkout) -> Iterator[Diagnostic]:
     if permission and permission.value.strip() and not opencode_variable(site, permission.name):
         message = f"`{permission.name}` is no JSON, so opencode skips it"
         yield finding("LDO151", permission.at.location, message, hint="what it forbids is then allowed")
+    if program == "opencode" and (at := unread_agent(site)):
+        message = "opencode's action does not read which agent it is given, and runs the default one"
+        hint = "`default_agent` in `opencode.json` counts, if that is a primary agent"
+        yield finding("LDO151", at.location, message, hint=hint)
     if program == OTHER:
         name = excerpt(site.run.words[0], MAX_NAME)
         where = "is not among these files" if name.startswith("./") else "is fetched from GitHub"
