@@ -6,6 +6,7 @@ import json
 import re
 from typing import TYPE_CHECKING
 
+from llmdo.base.diagnostic import excerpt, place
 from llmdo.base.parts import items, table, texts
 from llmdo.base.values import replace
 from llmdo.features.gemini import SETTINGS
@@ -34,6 +35,10 @@ if TYPE_CHECKING:
     from llmdo.foreign.team import Grant
     from llmdo.syntax.document import Place
 
+_FEW = '["read_file", "grep_search", "glob"]'
+NEEDS = "and what else it needs"
+LOSES = "it loses the rest"
+OF_ALL = "as do other jobs and people's own sessions"
 _CORE = re.compile(r"(?P<tool>\w+)(?:\((?P<what>.*)\))?", re.DOTALL)
 _SHELLS = frozenset({"ShellTool", "run_shell_command", "shell"})
 _OTHER_NAMES = {
@@ -72,6 +77,32 @@ def gemini_grants(site: Site, tree: Checkout) -> tuple[tuple[Grant, ...], bool]:
     if settings.get("?"):
         grants.append(granted("settings", "settings", [capability_of("gemini")], at, is_open=True))
     return tuple(grants), named is None and not asks
+
+
+def gemini_narrower(site: Site, tree: Checkout) -> str:
+    """The hint for a run with every tool: a list of them in the settings that count."""
+    settings, at = _gemini_settings(site, tree)
+    edit = f'"core": {_FEW}'
+    own = site.input("settings", "settings_json")
+    document = None if own else tree.json(SETTINGS)
+    if isinstance(settings.get("tools"), dict):
+        edit, into = f"`{edit}`", "under `tools` of"
+    elif own or document:
+        edit, into = f'`"tools": {{{edit}}}`', "into"
+    else:
+        edit, into = f'`{{"tools": {{{edit}}}}}`', "into"
+    if own:
+        where = f"{into} its `settings` ({place(at.location)})"
+    else:
+        is_of_step = site.run.program == "run-gemini-cli" and document is None
+        where = "as its `settings`" if is_of_step else f"{into} `{SETTINGS}`"
+    tools = [
+        f"`mcp_{excerpt(name)}_{excerpt(next(iter(texts(table(server).get('includeTools'))), 'TOOL'))}`"
+        for name, server in table(settings, "mcpServers").items()
+    ]
+    limited = bool(tools) and not _is_before_servers_are_limited(site)
+    needs = f"{NEEDS}, a server's tool as {' or '.join(tools)}" if limited else NEEDS
+    return f"write {edit} {where}, {needs}; {LOSES}{f', {OF_ALL}' if SETTINGS in where else ''}"
 
 
 def gemini_starts(site: Site, tree: Checkout) -> Iterator[Grant]:

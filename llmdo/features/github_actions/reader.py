@@ -23,7 +23,15 @@ from llmdo.features.github_actions.claude_code import (
     without_checkout,
 )
 from llmdo.features.github_actions.firewall import FIREWALL, behind, firewall_of, gateway_grants
-from llmdo.features.github_actions.gemini_runs import broken_settings, gemini_grants, gemini_starts
+from llmdo.features.github_actions.gemini_runs import (
+    LOSES,
+    NEEDS,
+    OF_ALL,
+    broken_settings,
+    gemini_grants,
+    gemini_narrower,
+    gemini_starts,
+)
 from llmdo.features.github_actions.other_agents import (
     OPENCODE_PERMISSION,
     codex_grants,
@@ -59,14 +67,8 @@ if TYPE_CHECKING:
 COMPILED = ".lock.yml"
 """The ending of workflows that gh-aw compiles."""
 
-_CORE = '{"tools": {"core": ["read_file", "grep_search", "glob"]}}'
-_LOSES = "and what else it needs; it loses the rest"
-_OF_ALL = "as do other jobs and people's own sessions"
-_NARROWER = {
-    "gemini": f"write `{_CORE}` into `.gemini/settings.json`, {_LOSES}, {_OF_ALL}",
-    "opencode": f'write `{{"permission": {{"*": "deny", "read": "allow"}}}}` into `opencode.json`, {_LOSES}, {_OF_ALL}',
-    "run-gemini-cli": f"write `{_CORE}` as its `settings`, {_LOSES}",
-}
+_FEW_OF_OPENCODE = '`{"permission": {"*": "deny", "read": "allow"}}`'
+_FEWER_OF_OPENCODE = f"write {_FEW_OF_OPENCODE} into `opencode.json`, {NEEDS}; {LOSES}, {OF_ALL}"
 _NO_EFFECT = "whatever others write then has no effect"
 _SCRUB = "CLAUDE_CODE_SUBPROCESS_ENV_SCRUB"
 """The variable by which Claude Code keeps the keys of models and clouds from its commands."""
@@ -187,11 +189,18 @@ def _agent(site: Site, repository: Tree, problems: list[Diagnostic]) -> Agent:
         permissions={"deny": withheld} if (withheld := tuple(_withheld(site))) else {},
         inherits=inherits,
         asks=SECOND_MODEL,
-        narrower=_NARROWER.get(site.run.program, "name the tools that it needs"),
+        narrower=_narrower(site, tree),
         sandbox=FIREWALL if firewall else None,
         condition=STARTS_ONCE if lacks_token(site) else "",
         starts=tuple(sorted(site.trigger.starts(by, unchecked), key=lambda start: start.event)),
     )
+
+
+def _narrower(site: Site, tree: Checkout) -> str:
+    """The hint for an agent with every tool."""
+    if site.run.program in ("gemini", "run-gemini-cli"):
+        return gemini_narrower(site, tree)
+    return _FEWER_OF_OPENCODE if site.run.program == "opencode" else "name the tools that it needs"
 
 
 def _withheld(site: Site) -> Iterator[str]:
