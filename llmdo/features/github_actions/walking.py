@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from llmdo.base.diagnostic import excerpt, finding
 from llmdo.base.parts import items, table, text, texts
 from llmdo.base.values import dataclass, field, replace
+from llmdo.features.github_actions.step_checks import people_past
 from llmdo.features.github_actions.workflow import (
     AFTER_A_RUN,
     CALLED,
@@ -22,7 +23,6 @@ from llmdo.features.github_actions.workflow import (
     inputs_of,
     jobs_before,
     permissions_at,
-    texts_of_step,
     trigger_of,
     unknown_program,
     variables_at,
@@ -73,13 +73,6 @@ _PATH = re.compile(r"\bpath\s*:\s*['\"]?([^\s'\"#,}]+)")
 _ON_GITHUB = re.compile(r"[\w.-]+/[\w.-]+/(?P<folder>[^@\s]+)@\S+")
 _RESULT = re.compile(r"\bneeds\.([\w-]+)\.result\s*(?:!=\s*'skipped'|==\s*'success')")
 """A condition that another job ran."""
-_ACTOR = re.compile(r"github\.(?:triggering_)?actor\b|\bGITHUB_(?:TRIGGERING_)?ACTOR\b")
-_CHECKS = re.compile(
-    r"author_association|check_membership|getCollaboratorPermissionLevel|collaborators/|check-user-permission|checkMembership"
-    r"|getMembershipForUser|team-?membership|authorized|permission-check"
-    r"|github\.(?:triggering_)?actor\s*\}\}[\"']?\s*[!=]=|[!=]=\s*[\"']?\$\{\{\s*github\.(?:triggering_)?actor"
-)
-"""Step text that checks the rights of a person."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -278,7 +271,7 @@ class WorkflowWalk:
                 trigger = trigger.narrowed(table(jobs, other).get("if"))
                 if other not in checking:
                     steps = items(table(jobs, other).get("steps"))
-                    checking[other] = fewer("anyone", *map(_past, steps))
+                    checking[other] = fewer("anyone", *map(people_past, steps))
                 trigger = trigger.guarded(checking[other])
             trigger = trigger.narrowed(job.get("if"))
             if "environment" in job:  # which may have to be approved
@@ -349,7 +342,7 @@ class WorkflowWalk:
             else:
                 yield from self._agents(document, step_route, step, inner)
             before = (*before, step)
-            trigger = trigger.guarded(_past(step))
+            trigger = trigger.guarded(people_past(step))
 
     def _agents(
         self, document: Document, at: Route, step: Mapping[str, object], scope: _Scope
@@ -420,17 +413,6 @@ def _refs(source: Source) -> list[str]:
 
 def _stem(path: str) -> str:
     return PurePosixPath(path).name.removesuffix(".yml").removesuffix(".yaml")
-
-
-def _past(step: object) -> Starter:
-    """The people who get past a step; a script that is told who started it may check that."""
-    if not isinstance(step, dict):
-        return "anyone"
-    if _CHECKS.search(texts_of_step(step)):
-        return "those who may write"
-    environment = [value for value in table(step.get("env")).values() if isinstance(value, str)]
-    words = "\n".join((text(step.get("run")), *(environment if "run" in step else ())))
-    return "perhaps anyone" if _ACTOR.search(words) else "anyone"
 
 
 def _position(text_of_file: str, words: str, start: int, end: int) -> int:

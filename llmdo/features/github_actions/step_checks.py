@@ -1,0 +1,71 @@
+"""Steps that check who starts a workflow: a script that only prints who that is checks nothing."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from llmdo.base.parts import table, text
+from llmdo.features.github_actions.workflow import texts_of_step
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from llmdo.graph.start import Starter
+
+_ACTOR = re.compile(r"github\.(?:triggering_)?actor\b|\bGITHUB_(?:TRIGGERING_)?ACTOR\b")
+_CHECKS = re.compile(
+    r"author_association|check_membership|getCollaboratorPermissionLevel|collaborators/|check-user-permission|checkMembership"
+    r"|getMembershipForUser|team-?membership|authorized|permission-check"
+    r"|github\.(?:triggering_)?actor\s*\}\}[\"']?\s*[!=]=|[!=]=\s*[\"']?\$\{\{\s*github\.(?:triggering_)?actor"
+)
+"""Step text that checks the rights of a person."""
+_QUOTED = r"\"(?:[^\"\\]|\\.){0,2000}+\"|'[^']{0,2000}+'|`[^`]{0,2000}+`"
+_MESSAGE = re.compile(
+    r"^[ \t]*+(?:"
+    rf"(?:echo|printf?|Write-(?:Host|Output))\b(?:{_QUOTED}|\\\n|>&2|[^\n;&|>\"'`])*+"
+    r"|(?:console\.\w+|core\.(?:debug|error|info|notice|startGroup|warning))"
+    rf"[ \t]*+\((?:{_QUOTED}|\((?:{_QUOTED}|[^()\"'`])*+\)|[^()\"'`])*+\)[ \t;]*+"
+    r"|(?:\#|//)[^\n]*+"
+    r")$",
+    re.MULTILINE | re.DOTALL,
+)
+"""A command of a script that only prints, into no file, or a comment."""
+_DECIDES = re.compile(
+    r"\b(?:case|exit|exportVariable|false|GITHUB_(?:ENV|OUTPUT)|if|return|setFailed|setOutput|test|throw|while)\b"
+    r"|::set-output|\[\[?\s|&&|\|\|"
+)
+"""A part of a script by which what it prints may go with a decision."""
+
+
+def people_past(step: object) -> Starter:
+    """The people who get past a step; a script that is told who started it may check that."""
+    if not isinstance(step, dict):
+        return "anyone"
+    step = _without_messages(step)
+    if _CHECKS.search(texts_of_step(step)):
+        return "those who may write"
+    environment = [value for value in table(step.get("env")).values() if isinstance(value, str)]
+    words = "\n".join((text(step.get("run")), *(environment if "run" in step else ())))
+    return "perhaps anyone" if _ACTOR.search(words) else "anyone"
+
+
+def _without_messages(step: Mapping[str, object]) -> Mapping[str, object]:
+    """A step without what its script prints, and the variables for that alone; nothing if it only prints.
+
+    The step as it is if it decides something: a message then says what that is about.
+    """
+    options = table(step.get("with"))
+    script = text(step.get("run")) or text(options.get("script"))
+    rest = _MESSAGE.sub("", script)
+    if not script or _DECIDES.search(rest) or "::set-output" in script:
+        return step
+    if not rest.strip():
+        return {}
+    environment = {
+        name: value
+        for name, value in table(step.get("env")).items()
+        if name in rest or name not in script  # which a program of the script may read by itself
+    }
+    changed = {"run": rest} if "run" in step else {"with": {**options, "script": rest}}
+    return {**step, "env": environment, **changed}
