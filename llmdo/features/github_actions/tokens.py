@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from llmdo.base.parts import table, text
-from llmdo.features.github_actions.workflow import WRITABLE, TokenPermissions, written
+from llmdo.features.github_actions.workflow import WRITABLE, TokenPermissions, filled, written
 from llmdo.foreign.commands import besides, commands
 from llmdo.foreign.lines import READS_GITHUB
 from llmdo.foreign.team import Grant
@@ -82,9 +82,16 @@ def token_of(site: Site, *inputs: str) -> TokenPermissions | None:
             uses.startswith("actions/checkout@")
             and written(options.get("persist-credentials")).lower() != "false"
         ):
-            level = site.permissions.level("contents") if not options.get("token") else "write"
+            is_other = _of_its_own(options.get("token"), site)
+            level = "write" if is_other else site.permissions.level("contents")
             return TokenPermissions({"contents": level}, site.permissions.at)
     return None
+
+
+def _of_its_own(token: object, site: Site) -> bool:
+    """Whether a step is given another token than that of its job."""
+    value = filled(written(token), site.inputs).strip()
+    return bool(value) and not _OF_THE_JOB.fullmatch(value)
 
 
 def _token(value: str, at: Place, site: Site) -> TokenPermissions:
