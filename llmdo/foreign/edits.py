@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 NUMBERED = re.compile(r" \(\d+\)$")
 """The number of a toolset of which several have one name."""
-_WITH_COMMANDS = frozenset({"token"})
+WITH_COMMANDS = frozenset({"token"})
 """Tools that nothing but commands uses."""
 _OF_COMMANDS = "env"
 """The toolset of secrets that nothing but commands reads."""
@@ -185,7 +185,7 @@ def _stays(legs: FlowLegs, after: FlowEdit) -> bool:
 def _ways_out(several: Iterable[FlowLegs], after: FlowEdit) -> list[Spot]:
     """The tools by which something gets out after an edit; a token without commands is none."""
     ends = _spots((end for each in several for end in each.ends), after)
-    return [each for each in ends if each[2] not in _WITH_COMMANDS]
+    return [each for each in ends if each[2] not in WITH_COMMANDS]
 
 
 def _spots(tools: Iterable[Entrance | UnaskedEnd], after: FlowEdit) -> list[Spot]:

@@ -10,7 +10,14 @@ from llmdo.base.diagnostic import Related, excerpt, finding, place
 from llmdo.base.values import replace
 from llmdo.foreign import advice, flows, legs
 from llmdo.foreign.building import STARTS, named
-from llmdo.foreign.edits import ends_all_calls, names_text, way_text, without_call, without_its_list
+from llmdo.foreign.edits import (
+    WITH_COMMANDS,
+    ends_all_calls,
+    names_text,
+    way_text,
+    without_call,
+    without_its_list,
+)
 from llmdo.foreign.flows import UNKNOWN
 from llmdo.foreign.instead import MANY, few_tools, in_a_header
 from llmdo.foreign.lines import PUSHES
@@ -471,11 +478,13 @@ def foreign_stranger_pushes(project: Foreign) -> Iterator[Diagnostic]:
         if pushing and agent.started_by and name not in sending:
             at, tool = pushing[0].at.location, f"`{excerpt(pushing[0].tool)}`"
             condition = f"; {agent.condition}" if agent.condition else ""
+            or_deny = "" if pushing[0].tool in WITH_COMMANDS else f", or deny {tool} ({place(at)})"
+            fails = f", and {agent.stops_with_it}" if agent.stops_with_it else ""
             yield finding(
                 "LDO556",
                 agent.at.location,
                 f"`{name}` can push on a stranger's word, by {tool}; {agent.started_by}{condition}",
-                hint=f"write `contents: read` under `permissions`, or deny {tool} ({place(at)}); then it cannot push",
+                hint=f"write `contents: read` under `permissions`{or_deny}; then it cannot push{fails}",
                 related=[Related(at, f"this lets it push: {tool}")],
                 subject=name,
             )

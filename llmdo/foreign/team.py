@@ -168,6 +168,8 @@ class Agent:
     """The events that start it without a command of a person."""
     condition: str = ""
     """The condition under which it runs at all, as the end of a sentence; empty if there is none to name."""
+    stops_with_it: str = ""
+    """What else would fail where its token could not push, as the end of a sentence; empty if nothing is known to."""
     format: str = ""
     """Its format, in a project with agents of several formats."""
     but: tuple[str, ...] = ()

@@ -5,20 +5,20 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from llmdo.base.parts import table, text
+from llmdo.base.parts import items, table, text
 from llmdo.features.github_actions.workflow import WRITABLE, TokenPermissions, filled, written
 from llmdo.foreign.commands import besides, commands
 from llmdo.foreign.lines import READS_GITHUB
 from llmdo.foreign.team import Grant
 from llmdo.policy.authority import Capability
 from llmdo.policy.shell.rules import UNLISTED
+from llmdo.syntax.document import Place
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping
 
     from llmdo.features.github_actions.walking import Site
     from llmdo.policy.vocabulary import Decision
-    from llmdo.syntax.document import Place
 
 ORIGIN = "the workflow runs unattended"
 ANYTHING = "x.github.any"
@@ -30,6 +30,13 @@ OF_AN_APP = {"contents": "write", "issues": "write", "pull-requests": "write"}
 
 _OF_THE_JOB = re.compile(r"\$\{\{\s*(?:secrets\.GITHUB_TOKEN|github\.token|env\.GITHUB_TOKEN)\s*\}\}")
 _OF_A_STEP = re.compile(r"\$\{\{\s*steps\.(?P<id>[\w-]+)\.outputs\.token\s*\}\}")
+_PUSHES = re.compile(r"\bgit\b[^\n;&|]{0,200}?\spush\b|\bgh\s+release\s+(?:create|edit|upload)\b")
+_PUSHING = re.compile(
+    r"/(?:action-gh-release|actions-gh-pages|add-and-commit|create-pull-request|git-auto-commit-action"
+    r"|github-pages-deploy-action|github-push-action)@",
+    re.IGNORECASE,
+)
+"""Actions that write to the repository, with the token of the job unless they get another one."""
 _MAKES_TOKENS = "actions/create-github-app-token@"
 _PERMISSION = "permission-"
 _CARRIERS = ("GH_TOKEN", "GITHUB_TOKEN", "GITHUB_PERSONAL_ACCESS_TOKEN", "GH_PAT", "COPILOT_GITHUB_TOKEN")
@@ -86,6 +93,21 @@ def token_of(site: Site, *inputs: str) -> TokenPermissions | None:
             level = "write" if is_other else site.permissions.level("contents")
             return TokenPermissions({"contents": level}, site.permissions.at)
     return None
+
+
+def pushes_later(site: Site) -> bool:
+    """Whether a later step of the same job pushes, as far as it shows, with the token of the job."""
+    if site.route[:1] != ("jobs",) or not isinstance(number := site.route[-1], int):
+        return False
+    for step in items(Place(site.document, site.route[:-1]).data)[number + 1 :]:
+        options = table(step, "with")
+        is_other = any(_of_its_own(options.get(key), site) for key in ("token", "github_token"))
+        pushes = _PUSHES.search(text(table(step).get("run"))) or _PUSHING.search(
+            text(table(step).get("uses"))
+        )
+        if pushes and not is_other:
+            return True
+    return False
 
 
 def _of_its_own(token: object, site: Site) -> bool:
