@@ -72,6 +72,8 @@ _OF_CLAUDE: dict[tuple[str, ...], str] = {
     ("sandbox", "enabled"): '"autoAllowBashIfSandboxed": false` into `sandbox',
 }
 """The settings of Claude Code that let tools go unasked, by what to write there or beside them."""
+CODEX_BYPASSES = frozenset({"--dangerously-bypass-approvals-and-sandbox", "--yolo"})
+"""The flags that switch the sandbox of Codex off, whatever others say."""
 _FREE = frozenset({":danger-full-access", ":danger-no-sandbox", "danger-full-access"})
 _INPUTS = ("codex-args", "codex_args", "sandbox")
 """The inputs of its action that may switch its sandbox off."""
@@ -108,7 +110,8 @@ def instead_of(form: str, given: Grant, at: Place, *, is_way: bool) -> Instead |
     Before a way out a question is enough.
     """
     key = next((step for step in reversed(at.route) if isinstance(step, str)), "")
-    in_a_workflow = form == "github-actions" and (key in _INPUTS or _marked(at).startswith("codex"))
+    marks_codex = _marked(at).startswith("codex") or _marked(at) in CODEX_BYPASSES
+    in_a_workflow = form == "github-actions" and (key in _INPUTS or marks_codex)
     is_of_codex = given.toolset.endswith("shell") or given.tool == _SEARCH
     if is_of_codex and (form == "codex" or in_a_workflow):
         return _of_codex(given, at)
@@ -389,6 +392,8 @@ def _of_sandbox(given: Grant, at: Place) -> Instead:
     is_confined = _marked(at) not in _FREE  # then it is the network that the sandbox lets through
     if key in ("network_access", "sandbox_mode") and is_confined and written and given.tool == "shell":
         return Instead(f"write `{written[0]}`", written[1])
+    if (flag := _marked(at)) in CODEX_BYPASSES:
+        return Instead(f"write `--sandbox workspace-write` in place of `{flag}`", CONFINED)
     if key in _BY_KEY:
         return Instead(f"write `{_BY_KEY[key][0]}`", _BY_KEY[key][1])
     if at.document.data and key not in _INPUTS:

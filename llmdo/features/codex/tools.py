@@ -130,6 +130,16 @@ _SERVER_KEYS = frozenset(
 _MODES = ("approve", "auto", "prompt", "writes")
 
 
+def search_line(mode: str | None, *, is_off: bool) -> str | None:
+    """The row for the search of Codex by its `web_search`; None if it has none.
+
+    Without a sandbox it searches live where its settings, or nothing, say that it searches its cache.
+    """
+    return _SEARCHES.get(
+        "live" if is_off and mode in (None, "cached") else mode or "cached", "web_search, live"
+    )
+
+
 @dataclass(frozen=True, slots=True)
 class CodexTools:
     """The sources of one agent's tools."""
@@ -208,10 +218,7 @@ class CodexTools:
         if mode is not None and mode not in _SEARCHES and at is not None:
             hint = did_you_mean(mode, _SEARCHES)
             self.files.note("LDO151", at, f"Codex does not know the web search `{excerpt(mode)}`", hint)
-        # Without a sandbox Codex searches live where its settings, or nothing, say that it searches its cache.
-        is_live = sandbox.is_off and mode in (None, "cached")
-        line = _SEARCHES.get("live" if is_live else mode or "cached", "web_search, live")
-        if line:
+        if line := search_line(mode, is_off=sandbox.is_off):
             yield self._grant(line, "allowed", "web_search" if mode else "Codex, where nothing is said", at)
 
     def _servers(self, sandbox: Sandbox, approvals: CodexApprovals) -> Iterator[Grant]:

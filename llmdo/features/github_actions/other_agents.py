@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from llmdo.base.parts import items, table, text
 from llmdo.base.values import dataclass, replace
+from llmdo.features.codex.tools import search_line
 from llmdo.features.github_actions.checkout import document_of
 from llmdo.features.github_actions.gemini_runs import is_yolo
 from llmdo.features.github_actions.table import LINES
@@ -29,7 +30,7 @@ from llmdo.features.opencode.reader import KEYS as OPENCODE_KEYS
 from llmdo.features.opencode.table import SEARCHING_MODELS
 from llmdo.foreign import servers
 from llmdo.foreign.files import Files
-from llmdo.foreign.instead import loss_of
+from llmdo.foreign.instead import CODEX_BYPASSES, loss_of
 from llmdo.foreign.permissions import STRICTEST, PermissionRule, RuleTable, form
 from llmdo.foreign.scripts import EXPRESSION
 from llmdo.foreign.team import capability_of
@@ -52,10 +53,10 @@ _OPENCODE_VARIABLES = ("OPENCODE_CONFIG_CONTENT", OPENCODE_PERMISSION)
 _SEARCH_VARIABLES = ("OPENCODE_ENABLE_EXA", "OPENCODE_ENABLE_PARALLEL")
 """Those that let it search with every model."""
 
-_CODEX_BYPASSES = frozenset({"--dangerously-bypass-approvals-and-sandbox", "--yolo"})
 _SANDBOXES = frozenset({"read-only", "workspace-write"})
 _CODEX_CONFIG = ".codex/config.toml"
 _SANDBOX_MODE = re.compile(r"^sandbox_mode\s*=\s*[\"']([\w-]+)", re.MULTILINE)
+_SEARCH_MODE = re.compile(r"^web_search\s*=\s*[\"']([\w-]+)", re.MULTILINE)
 _SANDBOX_NETWORK = re.compile(r"^\s*network_access\s*=\s*true", re.MULTILINE)
 
 
@@ -66,6 +67,8 @@ class _Sandbox:
     """The place that sets the mode."""
     network: Place | None = None
     """The place that opens the network to its commands, or None."""
+    search: str | None = None
+    """The value of `web_search`, or None."""
 
 
 def codex_grants(site: Site, tree: Tree) -> Iterator[Grant]:
@@ -73,9 +76,8 @@ def codex_grants(site: Site, tree: Tree) -> Iterator[Grant]:
     sandbox = _sandbox(site, tree)
     token = token_of(site)
     narrower = "have it run with `-c web_search=disabled`"
-    yield replace(
-        _of_codex("web_search, cached", site.at), narrower=narrower, loss="it then searches nothing"
-    )
+    if search := search_line(sandbox.search, is_off=sandbox.mode == FREE):
+        yield replace(_of_codex(search, site.at), narrower=narrower, loss="it then searches nothing")
     if sandbox.mode == FREE:
         yield from by_shell(site, token, "shell", sandbox.at)
         return
@@ -106,25 +108,26 @@ def _sandbox(site: Site, tree: Tree) -> _Sandbox:
     source, unread = tree.read(_CODEX_CONFIG) or (None, ())
     config = source.text if source is not None and not unread else ""
     network = at if _SANDBOX_NETWORK.search(config) else None
+    searches = _SEARCH_MODE.search(config)
+    search = searches[1] if searches else None
     if site.run.words:
         named = _SANDBOX_MODE.search(config)
-        return _sandbox_with(
-            _Sandbox(named[1] if named else "read-only", at, network), site.run.words[1:], at
-        )
-    sandbox = _Sandbox("workspace-write", at, network)
+        sandbox = _Sandbox(named[1] if named else "read-only", at, network, search)
+        return _sandbox_with(sandbox, site.run.words[1:], at, site)
+    sandbox = _Sandbox("workspace-write", at, network, search)
     if mode := site.input("sandbox"):
         sandbox = replace(sandbox, mode=mode[0], at=mode[1])
     if (strategy := site.input("safety-strategy")) and strategy[0] == "read-only":
         sandbox = replace(sandbox, mode="read-only", at=strategy[1])
     if args := site.input("codex-args", "codex_args"):
-        sandbox = _sandbox_with(sandbox, _args_of_codex(args[0]), args[1])
+        sandbox = _sandbox_with(sandbox, _args_of_codex(args[0]), args[1], site)
         if args[0].strip().startswith("${{"):
             sandbox = replace(sandbox, mode=EXPRESSION, at=args[1])
     return sandbox
 
 
-def _sandbox_with(sandbox: _Sandbox, words: Sequence[str], at: Place) -> _Sandbox:
-    """The sandbox with the changes by the flags of a command line."""
+def _sandbox_with(sandbox: _Sandbox, words: Sequence[str], at: Place, site: Site) -> _Sandbox:
+    """The sandbox with the changes by the flags of a command line, of which one that bypasses it wins."""
     for number, word in enumerate(words):
         flag, equals, value = word.partition("=")
         value = value if equals else next(iter(words[number + 1 : number + 2]), "")
@@ -132,14 +135,19 @@ def _sandbox_with(sandbox: _Sandbox, words: Sequence[str], at: Place) -> _Sandbo
             sandbox = replace(sandbox, mode=value, at=at)
         elif word == "--full-auto":
             sandbox = replace(sandbox, mode="workspace-write", at=at)
-        elif word in _CODEX_BYPASSES:
-            sandbox = replace(sandbox, mode=FREE, at=at)
+        elif word == "--search":
+            sandbox = replace(sandbox, search="live")
         elif flag in ("-c", "--config"):
             setting = re.sub(r"[\s\"']", "", value)
             if setting.startswith("sandbox_mode="):
                 sandbox = replace(sandbox, mode=setting.partition("=")[2], at=at)
+            elif setting.startswith("web_search="):
+                sandbox = replace(sandbox, search=setting.partition("=")[2])
             elif setting.endswith("network_access=true"):
                 sandbox = replace(sandbox, network=at)
+    if bypass := next((word for word in words if word in CODEX_BYPASSES), None):
+        whole = site.place("run") if site.run.words else at
+        return replace(sandbox, mode=FREE, at=site.spot(whole, bypass))
     return sandbox
 
 

@@ -24,7 +24,7 @@ CLAUDE_TOOLS = ("Agent", "Bash", "Edit", "Glob", "Grep", "Read", "WebFetch", "We
 
 CODEX_TOOLS = (
     "shell, in the sandbox", "shell, in the workspace", "shell, reading", "shell, with network_access",
-    "unsandboxed shell", "web_search, cached",
+    "unsandboxed shell", "web_search, cached", "web_search, live",
 )  # fmt: skip
 """The tools of Codex if nobody can be asked to leave its sandbox."""
 _NOT_ALONE = frozenset({"browser_agent", "invoke_agent"})
