@@ -31,7 +31,7 @@ OTHERS_REFUSED = "whatever it does not name is then refused"
 ASKED = "a person is then asked each time"
 ALSO = ", also in other agents without a rule about it"
 NO_HOST = "its commands then reach no host"
-CONFINED = "its commands then reach no host, and change only the project"
+CONFINED = "its commands then reach no host, and change only the project and temporary files"
 _WRITTEN = {
     ("claude", "Bash"): ("Bash(git log:*)", OTHERS_REFUSED),
     ("claude", "WebFetch"): ("WebFetch(domain:example.com)", OTHERS_REFUSED),
