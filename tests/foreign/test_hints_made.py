@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 UNMADE = {
-    "github-actions-nothing-refused": "have Codex run with _",
     "github-actions-two-texts-in-a-script": "pass _, _ by _",
     "passes-github-actions-aliases": "no claude at its place",
 }

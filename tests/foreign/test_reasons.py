@@ -89,7 +89,7 @@ def test_alike_agents_of_several_files_are_each_told_of_their_own(tmp_path: Path
     assert foreign_reasons(read) == []
 
 
-RUN_BY_STEPS = {"github-actions-opencode-agent-of-an-input"}
+RUN_BY_STEPS = {"github-actions-opencode-agent-of-its-action"}
 """Here a step of a workflow runs the agent of another format's file, whose rules are then the step's."""
 
 
