@@ -18,7 +18,7 @@ from llmdo.features.fast_agent.card import (
     Surroundings,
     server_at,
 )
-from llmdo.features.fast_agent.code import MAKER, cards_in
+from llmdo.features.fast_agent.code import cards_in, may_declare
 from llmdo.foreign.files import Files
 from llmdo.foreign.servers import judge, servers_in
 from llmdo.foreign.team import MAX_NAME, Team
@@ -90,7 +90,7 @@ def _cards(files: Files, paths: Iterable[str]) -> Iterator[Card]:
 def _in_python(files: Files, path: str) -> Iterator[Card]:
     """The agents of a Python file; one without any is not noted as read."""
     read = files.tree.read(path)
-    if read is None or read[1] or MAKER not in read[0].text:
+    if read is None or read[1] or not may_declare(read[0]):
         return
     if source := files.source(path):
         for card in cards_in(source):
