@@ -21,7 +21,7 @@ from llmdo.policy.authority import Capability, gravity
 from llmdo.reach.flows import legs_text
 from llmdo.reach.risks import SHELL, edges, gains, is_in_a_shell, path_text
 from llmdo.syntax.document import Place
-from llmdo.syntax.frontmatter import MOVE_DOWN, late_header
+from llmdo.syntax.frontmatter import late_header
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -322,7 +322,7 @@ def foreign_inherits_everything(project: Foreign) -> Iterator[Diagnostic]:
             others = " and may call every agent" if agent.everyone else ""
             form = agent.format or project.team.format
             late = late_header(agent.at.document.source) if in_a_header(agent.at) else None
-            why = "this stands above the `---` of its header" if late else _why_everything(form, agent)
+            why = f"{late.fault} of its header" if late else _why_everything(form, agent)
             yield finding(
                 "LDO551",
                 late.above if late else _all_tools_place(agent).location,
@@ -366,7 +366,7 @@ def _fewer_tools(form: str, agent: Agent, late: LateHeader | None) -> str | None
         return agent.narrower
     key = line.partition(":")[0].strip('"')
     if late and key in late.keys:
-        return f"{MOVE_DOWN}: then its `{key}` counts"
+        return f"{late.hint}: then its `{key}` counts"
     if key in keys_below_cut(agent.at.document.source)[1]:
         return f"leave `---` out of its header: then its `{key}` counts"
     where = f" in place of `{key}`" if key in agent.header else in_a_header(agent.at)
