@@ -9,7 +9,7 @@ from llmdo.base.checking import checks_among, few, reports
 from llmdo.base.diagnostic import Related, excerpt, finding, place
 from llmdo.base.values import replace
 from llmdo.foreign import advice, flows, legs
-from llmdo.foreign.building import STARTS, named
+from llmdo.foreign.building import EVERYONE, STARTS, named
 from llmdo.foreign.edits import ends_all_calls, names_text, way_text, without_call, without_its_list
 from llmdo.foreign.flows import UNKNOWN
 from llmdo.foreign.instead import MANY, few_tools, in_a_header
@@ -319,7 +319,12 @@ def foreign_inherits_everything(project: Foreign) -> Iterator[Diagnostic]:
     for name, agent in named(project.team.agents).items():
         if agent.inherits and agent.path:
             but = f" but {', '.join(f'`{tool}`' for tool in agent.but)}" if agent.but else ""
-            others = " and may call every agent" if agent.everyone else ""
+            every = (
+                EVERYONE
+                if agent.everyone
+                else next(filter(_is_every, (call.name for call in agent.calls)), "")
+            )
+            others = f" and may call {every}" if every else ""
             form = agent.format or project.team.format
             late = late_header(agent.at.document.source) if in_a_header(agent.at) else None
             why = f"{late.fault} of its header" if late else _why_everything(form, agent)
@@ -331,6 +336,11 @@ def foreign_inherits_everything(project: Foreign) -> Iterator[Diagnostic]:
                 subject=name,
                 gated=_is_asked(agent),
             )
+
+
+def _is_every(name: str) -> bool:
+    """Whether a call is one of every agent that there is in one place alone, such as VS Code."""
+    return name.startswith(f"{EVERYONE} in ")
 
 
 def _all_tools_place(agent: Agent) -> Place:
