@@ -1,4 +1,4 @@
-async def test_notes(fast_agent):
+async def try_notes(fast_agent):
     fast = fast_agent
 
     @fast.agent("reader", "You read notes.")
