@@ -28,6 +28,8 @@ def json_at(tree: Tree, path: str) -> Document | None:
 
 MOST_PLACES = 3  # further places below a finding
 COUNTS = ", and that alone counts"
+_LACKING = "no file of this project declares the MCP server"
+_OF_A_PERSON = "it may come from a person's own configuration"
 
 
 def renaming(
@@ -205,10 +207,12 @@ class Files:
             if isinstance(key, str) and reading.misspelt(key, known):
                 self.unknown_key(Place(document, (*route, key), of_key=True), key, known)
 
-    def unknown_server(self, place: Place, name: str, known: Iterable[str]) -> None:
-        """Notes an MCP server that no file of the project declares."""
-        message = f"no file of this project declares the MCP server `{excerpt(name)}`"
-        hint = renaming(place, name, nearest(name, known)) or "it may come from a person's own configuration"
+    def unknown_server(
+        self, place: Place, name: str, known: Iterable[str], lacking: str = _LACKING, hint: str | None = None
+    ) -> None:
+        """Notes an MCP server that no file of the project declares, or not the file that `lacking` names."""
+        message = f"{lacking} `{excerpt(name)}`"
+        hint = hint or renaming(place, name, nearest(name, known)) or _OF_A_PERSON
         self.note_together("LDO250", place, message, hint)
 
     def unknown_tool(

@@ -9,7 +9,7 @@ from llmdo.base.checking import checks_among, few, reports
 from llmdo.base.diagnostic import Related, excerpt, finding, place
 from llmdo.base.values import replace
 from llmdo.foreign import advice, flows, legs
-from llmdo.foreign.building import STARTS, named
+from llmdo.foreign.building import EVERYONE, STARTS, named
 from llmdo.foreign.edits import (
     WITH_COMMANDS,
     ends_all_calls,
@@ -28,7 +28,7 @@ from llmdo.policy.authority import Capability, gravity
 from llmdo.reach.flows import legs_text
 from llmdo.reach.risks import SHELL, edges, gains, is_in_a_shell, path_text
 from llmdo.syntax.document import Place
-from llmdo.syntax.frontmatter import MOVE_DOWN, late_header
+from llmdo.syntax.frontmatter import late_header
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -326,10 +326,15 @@ def foreign_inherits_everything(project: Foreign) -> Iterator[Diagnostic]:
     for name, agent in named(project.team.agents).items():
         if agent.inherits and agent.path:
             but = f" but {', '.join(f'`{tool}`' for tool in agent.but)}" if agent.but else ""
-            others = " and may call every agent" if agent.everyone else ""
+            every = (
+                EVERYONE
+                if agent.everyone
+                else next(filter(_is_every, (call.name for call in agent.calls)), "")
+            )
+            others = f" and may call {every}" if every else ""
             form = agent.format or project.team.format
             late = late_header(agent.at.document.source) if in_a_header(agent.at) else None
-            why = "this stands above the `---` of its header" if late else _why_everything(form, agent)
+            why = f"{late.fault} of its header" if late else _why_everything(form, agent)
             yield finding(
                 "LDO551",
                 late.above if late else _all_tools_place(agent).location,
@@ -338,6 +343,11 @@ def foreign_inherits_everything(project: Foreign) -> Iterator[Diagnostic]:
                 subject=name,
                 gated=_is_asked(agent),
             )
+
+
+def _is_every(name: str) -> bool:
+    """Whether a call is one of every agent that there is in one place alone, such as VS Code."""
+    return name.startswith(f"{EVERYONE} in ")
 
 
 def _all_tools_place(agent: Agent) -> Place:
@@ -373,7 +383,7 @@ def _fewer_tools(form: str, agent: Agent, late: LateHeader | None) -> str | None
         return agent.narrower
     key = line.partition(":")[0].strip('"')
     if late and key in late.keys:
-        return f"{MOVE_DOWN}: then its `{key}` counts"
+        return f"{late.hint}: then its `{key}` counts"
     if key in keys_below_cut(agent.at.document.source)[1]:
         return f"leave `---` out of its header: then its `{key}` counts"
     where = f" in place of `{key}`" if key in agent.header else in_a_header(agent.at)

@@ -301,10 +301,13 @@ def is_under_permission(change: str) -> bool:
 def in_a_header(at: Place) -> str:
     """The rest of a sentence about a line for a file in Markdown that has no header yet; else empty."""
     source = at.document.source
-    if not source.path.endswith(".md") or source.text.startswith("---"):
+    if not source.path.endswith(".md"):
         return ""
-    if late_header(source):
-        return " in its header, moved up to the start of the file"
+    if late := late_header(source):
+        where = "with `---` as its first line" if late.is_misspelt else "moved up to the start of the file"
+        return f" in its header, {where}"
+    if source.text.startswith("---"):
+        return ""
     return " between two lines `---` at the start of the file"
 
 

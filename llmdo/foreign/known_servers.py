@@ -10,7 +10,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from llmdo.base.values import dataclass
-from llmdo.foreign.lines import EDITS, RUNS, SERVES
+from llmdo.foreign.lines import EDITS, RUNS, SERVES, WRITES
 from llmdo.foreign.permissions import scope_of
 from llmdo.graph.described import Server
 from llmdo.policy.authority import Capability
@@ -23,6 +23,8 @@ DATA = "x.data.read"
 
 _FILES = ("fs.list", *EDITS)
 _DATA = (*SERVES, DATA)
+_SANDBOX = ("mcp.call", "net.connect")
+"""Runs any code where there is nothing of the machine but a network: the code is no command that reads anything."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,12 +34,18 @@ class WellKnownServer:
     capabilities: tuple[str, ...]
     has_roots: bool = False
     """Whether its arguments are the folders that it is confined to."""
+    runs_elsewhere: bool = False
+    """Whether what it runs is in another process, which no container of the server holds."""
 
 
 _KNOWN = {
     WellKnownServer(_FILES, has_roots=True): ("filesystem",),
     WellKnownServer(_FILES): ("git", "obsidian"),
-    WellKnownServer((*_FILES, *RUNS)): ("commander", "serena", "shell", "terminal"),
+    WellKnownServer((*_FILES, *RUNS)): (
+        "commander", "interpreter", "mcp-server-code-runner", "repl", "serena", "shell", "terminal",
+    ),
+    WellKnownServer((*_FILES, *RUNS), runs_elsewhere=True): ("jupyter",),
+    WellKnownServer(_SANDBOX): ("e2b", "mcp-run-python"),
     WellKnownServer(_DATA): (
         "airtable", "asana", "atlassian", "bigquery", "clickhouse", "confluence", "databricks", "dbhub", "dropbox",
         "duckdb", "dynamodb", "elasticsearch", "gdrive", "gmail", "hubspot", "imap", "jira", "linear", "mongo",
@@ -50,7 +58,7 @@ _KNOWN = {
     ),
     WellKnownServer(("mcp.call",)): ("everything", "memory", "thinking", "time"),
 }  # fmt: skip
-"""By what a server does, the words for it in packages such as `@modelcontextprotocol/server-WORD`."""
+"""By what a server does, the words for it in packages such as `@modelcontextprotocol/server-WORD`, or whole names."""
 
 DOCUMENTATION = ("docs.mcp.cloudflare.com", "knowledge-mcp.global.api.aws", "learn.microsoft.com")
 """The hosts of servers that bring a vendor's pages, and nothing of whoever asks."""
@@ -66,17 +74,18 @@ WITHOUT_A_SHELL = ("claude-code", "codex", "copilot-cli", "ide", "ide-assistant"
 _PACKAGE = re.compile(r"mcp|\bserver-|dbhub|serena|desktop-commander", re.IGNORECASE)
 _WORD = re.compile(r"[a-z0-9]+")
 _FLAG_OF_SERVERS = "--servers"
+_REGISTRY = re.compile(r"(?:jsr|npm):")
+"""The place that Deno has a package from."""
+_CONTAINERS = frozenset({"docker", "nerdctl", "podman"})
+_MOUNT = re.compile(r"(?:.*,)?(?:source|src)=(?P<source>[^,]+).*|(?P<path>[.~/$][^:]*):.*")
+"""A folder of the machine, as `--mount` and `--volume` have it; another name is a volume of the container alone."""
+_READ_ONLY = re.compile(r".*(?::(?:.*,)?ro(?:,.*)?|,(?:readonly|ro)(?:=true)?(?:,.*)?)")
 _HERE = re.compile(r"(?:\.|\$\{workspaceFolder\}|\$\{?PWD\}?)/(?P<path>.+)")
 
 
 def known_server(server: Server) -> WellKnownServer | None:
     """The well-known server that a command or an address starts; None if it is none, or another one as well."""
-    matches = {
-        TABLE.get(word)
-        for name in _names(server)
-        for word in ([name] if name in DOCUMENTATION else _WORD.findall(name.lower()))
-        if word in TABLE
-    }
+    matches = {TABLE.get(word) for name in _names(server) for word in _words(name.lower()) if word in TABLE}
     return matches.pop() if len(matches) == 1 else None
 
 
@@ -85,6 +94,8 @@ def capabilities_of(server: Server) -> tuple[Capability, ...] | None:
     known = known_server(server)
     if known is None:
         return None
+    if RUNS[0] in known.capabilities and not known.runs_elsewhere and _is_in_a_container(server):
+        return tuple(_contained(server))
     absent = RUNS if _context(server) in WITHOUT_A_SHELL else ()
     whole = tuple(Capability.parse(each) for each in known.capabilities if each not in absent)
     scopes = _scopes(server) if known.has_roots else None
@@ -93,13 +104,45 @@ def capabilities_of(server: Server) -> tuple[Capability, ...] | None:
     return tuple(Capability(each.name, scope) for scope in scopes for each in whole)
 
 
+def _words(name: str) -> list[str]:
+    """A package or host as a whole, or its words."""
+    whole = name.rpartition("/")[2].partition(":")[0]
+    return [whole] if whole in TABLE else _WORD.findall(name)
+
+
+def _is_in_a_container(server: Server) -> bool:
+    """Whether a command starts a container of its own for it."""
+    return (server.command or "").rpartition("/")[2] in _CONTAINERS and server.args[:1] == ("run",)
+
+
+def _contained(server: Server) -> Iterator[Capability]:
+    """The abilities of any code in a container: the network, unless it has none, and the folders that it is given."""
+    is_cut_off = "none" in _values(server, "--network", "--net")
+    yield from (Capability(each) for each in _SANDBOX if not (is_cut_off and each == "net.connect"))
+    for value in _values(server, "--mount", "--volume", "-v"):
+        if mount := _MOUNT.fullmatch(value):
+            scope = _scope(mount["source"] or mount["path"])
+            # What governs a run is seldom in a folder of data.
+            writing = WRITES[:1] if scope else WRITES
+            names = ("fs.list", "fs.read", *(() if _READ_ONLY.fullmatch(value) else writing))
+            yield from (Capability(each, scope) for each in names)
+
+
+def _values(server: Server, *flags: str) -> list[str]:
+    """The values of options in a command."""
+    words = [
+        word for each in server.args for word in (each.split("=", 1) if each.startswith("--") else [each])
+    ]
+    return [value for flag, value in pairwise(words) if flag in flags]
+
+
 def _names(server: Server) -> Iterator[str]:
     """The packages, images and hosts among a server's words."""
     if server.command is None:
         yield (server.url or "").partition("://")[2].partition("/")[0]
         return
     words = iter((server.command, *server.args))
-    for word in words:
+    for word in (_REGISTRY.sub("", each, count=1) for each in words):
         flag, _, value = word.partition("=")
         if flag == _FLAG_OF_SERVERS:
             yield value or next(words, "")
@@ -115,8 +158,7 @@ def _names(server: Server) -> Iterator[str]:
 
 def _context(server: Server) -> str | None:
     """The value of `--context`, which serena alone of these servers takes."""
-    words = [word for each in server.args for word in each.split("=", 1)]
-    return next((value for flag, value in pairwise(words) if flag == "--context"), None)
+    return next(iter(_values(server, "--context")), None)
 
 
 def _scopes(server: Server) -> list[str] | None:

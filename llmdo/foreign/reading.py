@@ -99,8 +99,8 @@ def keys_below_cut(source: Source) -> tuple[int, frozenset[str]]:
 def headless(source: Source, rest: str, code: str = "LDO152") -> Diagnostic:
     """The finding about a file without a header, or with one below something else; `rest` says what follows."""
     if late := frontmatter.late_header(source):
-        message = f"`{source.path}` has no header, as this stands above the `---`{rest}"
-        return finding(code, late.above, message, hint=frontmatter.MOVE_DOWN)
+        message = f"`{source.path}` has no header, as {late.fault}{rest}"
+        return finding(code, late.above, message, hint=late.hint)
     fault = "a header without an end (`---`)" if source.text.startswith("---\n") else "no header"
     return finding(code, source.location(), f"`{source.path}` has {fault}{rest}")
 

@@ -13,7 +13,7 @@ from llmdo.syntax import plain
 from llmdo.syntax.document import Document, LazyPlaces
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from llmdo.base.source import Location, Source
     from llmdo.syntax.document import Route
@@ -27,12 +27,27 @@ MOVE_DOWN = "move what stands above the header below it"
 """The hint for a header that does not begin its file."""
 
 
+_DASHES = re.compile(r"(?:--?|-{4,})[ \t]*")
+
+
 class LateHeader(NamedTuple):
-    """A header that is none, as something stands above it."""
+    """A header that is none, as something stands above it, or other dashes than three."""
 
     above: Location
     """The first line of what stands there."""
     keys: frozenset[str]
+    is_misspelt: bool = False
+    """Whether what stands there is a line of dashes, meant as the first of the header."""
+
+    @property
+    def fault(self) -> str:
+        """The reason why it is none, with its line as the place."""
+        return "this is not the `---`" if self.is_misspelt else "this stands above the `---`"
+
+    @property
+    def hint(self) -> str:
+        """The change that makes it a header."""
+        return "write `---` as the first line" if self.is_misspelt else MOVE_DOWN
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,21 +133,33 @@ def _without_header(source: Source, problem: Diagnostic) -> WorkerText:
 def late_header(source: Source) -> LateHeader | None:
     """The header with keys of an agent below a comment or a title; None without one, and in a sample of code."""
     lines = source.text.split("\n")
-    start, end, *_ = [*(number for number, line in enumerate(lines) if line.rstrip() == FENCE), 0, 0]
+    fences = [number for number, line in enumerate(lines) if line.rstrip() == FENCE]
+    start, end, *_ = [*fences, 0, 0]
+    if _DASHES.fullmatch(lines[0]) and (keys := _keys_between(lines, 0, start)):
+        return LateHeader(source.location(Span(1, 1, 1, len(lines[0]) + 1)), keys, is_misspelt=True)
     first = next((number for number, line in enumerate(lines[:start]) if line.strip()), None)
-    if first is None or end < start or any(line.lstrip().startswith(_CODE) for line in lines[:start]):
+    if first is None or any(line.lstrip().startswith(_CODE) for line in lines[:start]):
         return None
+    keys = _keys_between(lines, start, end)
+    return (
+        LateHeader(source.location(Span(first + 1, 1, first + 1, len(lines[first]) + 1)), keys)
+        if keys
+        else None
+    )
+
+
+def _keys_between(lines: Sequence[str], start: int, end: int) -> frozenset[str]:
+    """The keys of a header between two lines; none if it is not that of an agent."""
     header = [line for line in lines[start + 1 : end] if line.strip() and not line.startswith("#")]
     keys = frozenset(match[1] for line in header if (match := _KEY.match(line)))
-    if not keys & _OF_AGENTS or not _KEY.match(header[0]):
-        return None
-    return LateHeader(source.location(Span(first + 1, 1, first + 1, len(lines[first]) + 1)), keys)
+    return keys if keys & _OF_AGENTS and _KEY.match(header[0]) else frozenset()
 
 
 def _no_header(source: Source) -> Diagnostic:
     if late := late_header(source):
-        message = "a worker starts with a header, and this stands above it"
-        return finding("LDO109", late.above, message, hint=MOVE_DOWN)
+        fault = "this is not its `---`" if late.is_misspelt else "this stands above it"
+        message = f"a worker starts with a header, and {fault}"
+        return finding("LDO109", late.above, message, hint=late.hint)
     first = re.match(r"\s*(\S[^\n]*)?", source.text)
     line = (first[1] or "") if first else ""
     if line.rstrip() != FENCE:

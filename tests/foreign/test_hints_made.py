@@ -20,7 +20,7 @@ UNMADE = {
     "passes-github-actions-aliases": "no claude at its place",
 }
 """The cases with a hint whose edit is for a person alone, and the reason; that of an alias is in another line."""
-LEFT = {"passes-fast-agent-names": "no file of this project declares the MCP server `mail`"}
+LEFT = {"passes-fast-agent-names": "`fast-agent.yaml` declares no MCP server `mail`"}
 """The cases with a hint after which something else is wrong: `servers` of a card still names what was declared."""
 
 

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 KINDS = ("list", "read", "write", "write.protected")
 FILES = {"fs.list", "fs.read", "fs.write", "fs.write.protected"}
 SERVES = {"data.untrusted", "mcp.call"}
+SANDBOX = {"mcp.call", "net.connect"}
 
 
 def server(words: str) -> Server:
@@ -63,6 +64,24 @@ def server(words: str) -> Server:
             "uvx --from git+https://github.com/oraios/serena serena start-mcp-server --context=desktop-app",
             {*FILES, "proc.exec.unlisted"},
         ),
+        ("docker run -i --rm ghcr.io/evalstate/mcp-py-repl:latest", SANDBOX),
+        (
+            "docker run -i -v ./lab/:/mnt/data ghcr.io/evalstate/mcp-py-repl",
+            {*SANDBOX, *(f"fs.{each}:lab/**" for each in KINDS[:3])},
+        ),
+        (
+            "podman run --network=none --mount type=bind,source=./lab,target=/x,readonly mcp/py-repl",
+            {"mcp.call", "fs.list:lab/**", "fs.read:lab/**"},
+        ),
+        ("docker run -v .:/x mcp/py-repl", {*SANDBOX, *FILES}),
+        ("docker run -v /home/a:/x:ro -v cache:/y mcp/py-repl", {*SANDBOX, "fs.list", "fs.read"}),
+        ("docker exec -i lab mcp-py-repl", {*FILES, "proc.exec.unlisted"}),
+        ("docker run -i --rm datalayer/jupyter-mcp-server", {*FILES, "proc.exec.unlisted"}),
+        ("uvx mcp-python-interpreter", {*FILES, "proc.exec.unlisted"}),
+        ("npx -y mcp-server-code-runner@latest", {*FILES, "proc.exec.unlisted"}),
+        ("deno run -N jsr:@pydantic/mcp-run-python stdio", SANDBOX),
+        ("uvx mcp-run-python@latest stdio", SANDBOX),
+        ("npx -y @e2b/mcp-server", SANDBOX),
         ("npx -y @upstash/context7-mcp@latest", SERVES),
         ("https://learn.microsoft.com/api/mcp", SERVES),
         ("https://learn.example.com/mcp", None),

@@ -69,7 +69,7 @@ def test_a_header_may_end_with_the_file() -> None:
     assert (worker.document.data, worker.body) == ({"name": "a"}, "")
 
 
-@pytest.mark.parametrize("text", ["", "You are.\n", "# Title\n---\nand\n---\n", "----\nname: a\n---\n"])
+@pytest.mark.parametrize("text", ["", "You are.\n", "# Title\n---\nand\n---\n", "----\nother: a\n---\n"])
 def test_a_file_without_a_header_is_told_how_to_start(text: str) -> None:
     worker = parse(text)
     assert facts_of(worker.document.problems) == [("LDO109", 1, 1, "a worker starts with a header")]
@@ -80,11 +80,24 @@ def test_a_file_without_a_header_is_told_how_to_start(text: str) -> None:
     assert (worker.document.data, worker.body, worker.document.index()) == ({}, "", {})
 
 
+@pytest.mark.parametrize("dashes", ["--", "----"])
+def test_a_first_line_of_other_dashes_is_told_to_be_three(dashes: str) -> None:
+    worker = parse(f"{dashes}\nname: a\n---\n")
+    message = "a worker starts with a header, and this is not its `---`"
+    assert facts_of(worker.document.problems) == [("LDO109", 1, 1, message)]
+    assert worker.document.problems[0].hint == "write `---` as the first line"
+
+
 @pytest.mark.parametrize(
     ("text", "late"),
     [
         ("# Title\n---\nname: a\n---\n", (1, {"name"})),
         ("\n<!-- a -->\n\n---\n# what\ntools: x\nother: y\n---\n", (2, {"tools", "other"})),
+        ("----\nname: a\n---\n", (1, {"name"})),
+        ("-- \nname: a\n---\n", (1, {"name"})),
+        ("----\n# Title\n---\nname: a\n---\n", (1, {"name"})),
+        ("----\nname: a\n", None),
+        ("----\n---\nname: a\n---\n", (1, {"name"})),
         ("---\nname: a\n---\n", None),
         ("\n---\nname: a\n---\n", None),
         ("# Title\n---\nname: a\n", None),

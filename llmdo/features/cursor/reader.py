@@ -19,7 +19,7 @@ from llmdo.foreign.permissions import written
 from llmdo.foreign.servers import judge, servers_in
 from llmdo.foreign.team import MAX_NAME, Agent, Team
 from llmdo.syntax.document import Place
-from llmdo.syntax.frontmatter import MOVE_DOWN, late_header
+from llmdo.syntax.frontmatter import late_header
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -160,7 +160,7 @@ def _narrower(content: Text) -> str:
     at = Place(content.document, ("readonly",), of_key=True)
     late = late_header(content.document.source) if in_a_header(at) else None
     if late and at.route[0] in late.keys:
-        return f"{MOVE_DOWN}: then its `readonly` counts"
+        return f"{late.hint}: then its `readonly` counts"
     where = " in place of `readonly: false`" if at.data is not None else in_a_header(at) or " in its header"
     return f"write `readonly: true`{where}, which leaves the tools that read"
 

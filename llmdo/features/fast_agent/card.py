@@ -113,6 +113,10 @@ class Surroundings:
     """The identities of the cards in its folder and of itself, by their names."""
     tools: Sequence[str]
     """The identities of those that a run gives to the agent that it starts."""
+    configuration: str
+    """The file of its servers; empty if there is none."""
+    declaring: Mapping[str, str]
+    """The file that declares each server of the project."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,11 +236,21 @@ class CardReader:
             if not isinstance(name, str) or name in own:
                 continue
             if name not in self.around.servers:
-                self.files.unknown_server(place, name, self.around.servers)
+                self._unknown_server(place, name)
             server = self.around.servers[name][0] if name in self.around.servers else Server()
             yield servers.grant(excerpt(name, MAX_NAME), server, place, "allowed", _ORIGIN)
         for name, (server, place) in own.items():
             yield servers.grant(excerpt(name, MAX_NAME), server, place, "allowed", _ORIGIN)
+
+    def _unknown_server(self, place: Place, name: str) -> None:
+        """Notes a server that the configuration of the card does not declare, as fast-agent asks no other one."""
+        around, hint = self.around, None
+        lacking = f"`{around.configuration}` declares no MCP server"
+        if not around.configuration:
+            lacking = "no configuration above the agent declares the MCP server"
+        if elsewhere := around.declaring.get(name):
+            hint = f"`{elsewhere}` does, but fast-agent asks only the configuration nearest to the agent"
+        self.files.unknown_server(place, name, around.servers, lacking, hint)
 
     def _connected(self) -> Iterator[tuple[str, tuple[Server, Place]]]:
         """The servers of `mcp_connect`, by name or in a list."""

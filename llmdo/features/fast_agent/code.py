@@ -6,6 +6,7 @@ A decorator such as `@fast.agent("writer", servers=["notes"])` is read as the ca
 from __future__ import annotations
 
 import ast
+import re
 from typing import TYPE_CHECKING
 
 from llmdo.base.diagnostic import finding
@@ -26,8 +27,9 @@ if TYPE_CHECKING:
     Index = dict[Route, tuple[Span, Span]]
 
 MAKER = "FastAgent"
-"""The class whose instance has the decorators; a file without this name has no agents."""
+"""The class whose instance has the decorators."""
 _KINDS = frozenset({*TYPES, "custom"}) - {"a2a"}
+_DECORATOR = re.compile(rf"^[ \t]*@[\w.]+\.(?:{'|'.join(sorted(_KINDS))})\(", re.MULTILINE)
 _CUSTOM = "custom"
 _TOOL = "tool"
 _FUNCTIONS = "function_tools"
@@ -36,6 +38,7 @@ _DECISIVE = frozenset({
     "shell", "skills", "worker",
 })  # fmt: skip
 """The keys that say what an agent reaches."""
+_TELLING = _DECISIVE | {"instruction"}
 _OF_CODE = frozenset({"None", "SKILLS_DEFAULT"})
 _UNKNOWN = {"**": "options"}
 """The name of what only code knows, where its key is no name: nothing is known of it."""
@@ -48,10 +51,16 @@ class _UnreadCodeError(Exception):
     """A value that only code knows."""
 
 
+def may_declare(source: Source) -> bool:
+    """Whether a file names the class, or has such a decorator of an instance that it has from elsewhere."""
+    return MAKER in source.text or _DECORATOR.search(source.text) is not None
+
+
 def cards_in(source: Source) -> Iterator[Card]:
     """The agents that a file declares; none if it is not Python, or none of fast-agent."""
-    if MAKER not in source.text or outline(source).problems:
+    if not may_declare(source) or outline(source).problems:
         return
+    is_sure = MAKER in source.text
     tree = parse(source.text)
     functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
     declared = [
@@ -59,6 +68,7 @@ def cards_in(source: Source) -> Iterator[Card]:
         for function in functions
         for call in function.decorator_list
         if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and call.func.attr in _KINDS
+        if is_sure or _is_own(call)
     ]
     makers = {last_name(call.func.value) for _, call in declared if isinstance(call.func, ast.Attribute)}
     tools = _tools(functions)
@@ -79,6 +89,12 @@ def cards_in(source: Source) -> Iterator[Card]:
         reader = _DecoratorReader(source, names, places)
         card = reader.card(function, call, [*shared, *tools.get(function.name, ())])
         yield replace(card, scope=outer.get(id(function), ""))
+
+
+def _is_own(call: ast.Call) -> bool:
+    """Whether a decorator is one of fast-agent by its instance or arguments: other packages have an `agent` as well."""
+    maker = last_name(call.func.value) if isinstance(call.func, ast.Attribute) else ""
+    return "fast" in maker.lower() or any(keyword.arg in _TELLING for keyword in call.keywords)
 
 
 def _tools(functions: list[Function]) -> dict[str, list[str]]:

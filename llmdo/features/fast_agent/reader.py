@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from llmdo.base.diagnostic import excerpt, finding
 from llmdo.base.parts import items, table, text
-from llmdo.base.values import dataclass
+from llmdo.base.values import dataclass, field
 from llmdo.features.fast_agent import BESIDE, CONFIGURATIONS, FILES, HOME, PYTHON, TOOLS
 from llmdo.features.fast_agent.card import (
     KEYS,
@@ -18,14 +18,14 @@ from llmdo.features.fast_agent.card import (
     Surroundings,
     server_at,
 )
-from llmdo.features.fast_agent.code import MAKER, cards_in
+from llmdo.features.fast_agent.code import cards_in, may_declare
 from llmdo.foreign.files import Files
 from llmdo.foreign.servers import judge, servers_in
 from llmdo.foreign.team import MAX_NAME, Team
 from llmdo.syntax.document import Place
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from llmdo.foreign.tree import Tree
     from llmdo.graph.described import Server
@@ -45,11 +45,11 @@ def read(tree: Tree) -> Team:
     """The agents of the cards of a project."""
     files = Files(tree, "fast-agent")
     paths = files.find(FILES)
-    configurations = _Configurations(files, {})
+    configurations = _Configurations(files, tuple(filter(_is_configuration, paths)))
     cards = list(_cards(files, paths))
     homes = {card.home for card in cards}
     has_skills = bool(not tree.only and tree.find(SKILLS)[0])
-    agents = []
+    agents, declaring = [], configurations.declaring
     for home in sorted(homes):
         together = [card for card in cards if card.home == home]
         before = "" if len(homes) == 1 or home == "." else f"{home}/"
@@ -57,11 +57,17 @@ def read(tree: Tree) -> Team:
         tools = [identities[card.name] for card in together if card.is_tool]
         for card in together:
             configuration = configurations.of(card.path)
-            around = Surroundings(configuration.servers, configuration.web, has_skills, identities, tools)
+            around = Surroundings(
+                configuration.servers,
+                configuration.web,
+                has_skills,
+                identities,
+                tools,
+                configuration.path,
+                declaring,
+            )
             agents.append(CardReader(files, card, around).agent())
-    for path in paths:
-        if _is_configuration(path) and path not in files.paths:
-            configurations.alone(path)
+    configurations.note_alone()
     return Team(
         format="fast-agent",
         agents=tuple(agents),
@@ -90,7 +96,7 @@ def _cards(files: Files, paths: Iterable[str]) -> Iterator[Card]:
 def _in_python(files: Files, path: str) -> Iterator[Card]:
     """The agents of a Python file; one without any is not noted as read."""
     read = files.tree.read(path)
-    if read is None or read[1] or MAKER not in read[0].text:
+    if read is None or read[1] or not may_declare(read[0]):
         return
     if source := files.source(path):
         for card in cards_in(source):
@@ -106,6 +112,8 @@ def _is_configuration(path: str) -> bool:
 class _Configuration:
     """The configuration of the cards below it."""
 
+    path: str
+    """Its file; empty if there is none."""
     servers: Mapping[str, tuple[Server, Place]]
     web: Place | None = None
 
@@ -115,8 +123,12 @@ class _Configurations:
     """The configurations of a project, each read once."""
 
     files: Files
-    known: dict[str, _Configuration | None]
+    paths: Sequence[str]
+    """The files that there are."""
+    _known: dict[str, _Configuration | None] = field(default_factory=dict)
     """By path; None if there is no file."""
+    _asked: set[str] = field(default_factory=set)
+    """The files of those that are above a card."""
 
     def of(self, card: str) -> _Configuration:
         """The nearest one above a card."""
@@ -124,21 +136,32 @@ class _Configurations:
             for place in (folder, folder / HOME):
                 for name in CONFIGURATIONS:
                     if configuration := self._at((place / name).as_posix()):
+                        self._asked.add(configuration.path)
                         return configuration
-        return _Configuration({})
+        return _Configuration("", {})
+
+    @property
+    def declaring(self) -> Mapping[str, str]:
+        """The first file that declares each server of the project."""
+        declaring: dict[str, str] = {}
+        for path in self.paths:
+            for name in configuration.servers if (configuration := self._at(path)) else ():
+                declaring.setdefault(name, path)
+        return declaring
 
     def _at(self, path: str) -> _Configuration | None:
-        if path not in self.known:
+        if path not in self._known:
             document = self.files.yaml(path)
-            self.known[path] = self._read(document) if document else None
-        return self.known[path]
+            self._known[path] = self._read(document) if document else None
+        return self._known[path]
 
-    def alone(self, path: str) -> None:
-        """Notes a configuration above no agent: those of it may be in Python elsewhere."""
-        self._at(path)
-        message = f"no card is read with `{path}`: its agents may be in Python that is not beside it"
-        if source := self.files.source(path):
-            self.files.problems.append(finding("LDO154", source.location(), message))
+    def note_alone(self) -> None:
+        """Notes those above no agent: those of one may be in Python elsewhere."""
+        for path in self.paths:
+            self._at(path)
+            message = f"no card is read with `{path}`: its agents may be in Python that is not beside it"
+            if path not in self._asked and (source := self.files.source(path)):
+                self.files.problems.append(finding("LDO154", source.location(), message))
 
     def _read(self, document: Document) -> _Configuration:
         servers = servers_in(document, "mcp", "servers")
@@ -156,6 +179,7 @@ class _Configurations:
             if table(document.data, provider, "web_search").get("enabled") is True
         )
         return _Configuration(
+            document.source.path,
             servers,
             next((Place(document, (provider, "web_search", "enabled")) for provider in providers), None),
         )

@@ -57,6 +57,8 @@ _OF_COPILOT = {
     "WebSearch": (),
 }
 """The names of tools that it heeds in a skill, in small letters: that it knows those of others, no page says."""
+_WHOLE = re.compile(r"[\w@%+=:,./-]+(?: [\w@%+=:,./-]+)+")
+"""A command without placeholders, quotes or what a shell puts between two."""
 _RUNS = "the client, before a command that nothing allows"
 
 
@@ -232,9 +234,16 @@ def _narrower(tool: str, pattern: str | None, prompt: str) -> str:
     if len(words) > 1:
         return "name whole commands, without `*` at their end, or take the rule out"
     program = words[0]
-    verb = program and re.search(rf"(?:^|`|\$ ){re.escape(program)} ([a-z][\w:-]*)", prompt, re.MULTILINE)
-    if verb:
-        return f"{hint}, such as `{tool}({program} {verb[1]} *)`"
-    return (
-        f"write more of each command than `{program}`, such as the script that it runs" if program else hint
-    )
+    if not program:
+        return hint
+    used = [*re.finditer(rf"(?:^|`|\$ )({re.escape(program)} ([a-z][\w:-]*)[^`\n]*)", prompt, re.MULTILINE)]
+    for match in used:
+        if commands(begun := f"{program} {match[2]} *") != UNLISTED:
+            return f"{hint}, such as `{tool}({begun})`"
+    for match in used:
+        is_code = match[0] != match[1] or prompt[: match.start()].count("```") % 2
+        if is_code and _WHOLE.fullmatch(whole := match[1].rstrip()) and excerpt(whole) == whole:
+            return f"name whole commands, such as `{tool}({whole})`"
+    if used:
+        return "name whole commands, without `*` at their end"
+    return f"write more of each command than `{program}`, such as the script that it runs"
