@@ -13,6 +13,7 @@ from llmdo.foreign.edits import (
     FlowEdit,
     ends_of,
     is_like,
+    keeps_checkout,
     kept_after,
     leaves_milder,
     left_after,
@@ -263,7 +264,8 @@ def _edits(project: Foreign, flow: Flow) -> Iterator[FlowEdit]:
             side = None if leg is private or caller else leg is source
             items, spot = _item_of(project, leg, text), (leg.path[-2].name, leg.path[-1].name, leg.tool)
             keeps = kept_after(project, spot, text)
-            yield FlowEdit(text, taken, caller, callee, side, items, keeps)
+            of_checkout = keeps_checkout(project, spot, text)
+            yield FlowEdit(text, taken, caller, callee, side, items, keeps, of_checkout)
     if cut := without_calls(project, flow):
         yield cut
     yield from filter(None, (_of_settings(project, leg, every) for leg in legs if leg is not private))
