@@ -13,6 +13,7 @@ from llmdo.foreign.edits import (
     FlowEdit,
     ends_of,
     is_like,
+    keeps_checkout,
     kept_after,
     leaves_milder,
     left_after,
@@ -263,7 +264,8 @@ def _edits(project: Foreign, flow: Flow) -> Iterator[FlowEdit]:
             side = None if leg is private or caller else leg is source
             items, spot = _item_of(project, leg, text), (leg.path[-2].name, leg.path[-1].name, leg.tool)
             keeps = kept_after(project, spot, text)
-            yield FlowEdit(text, taken, caller, callee, side, items, keeps)
+            of_checkout = keeps_checkout(project, spot, text)
+            yield FlowEdit(text, taken, caller, callee, side, items, keeps, of_checkout)
     if cut := without_calls(project, flow):
         yield cut
     yield from filter(None, (_of_settings(project, leg, every) for leg in legs if leg is not private))
@@ -344,7 +346,14 @@ def _is_silent(project: Foreign, tool: str, path: str, spot: Spot) -> bool:
 
 
 def _spot_place(project: Foreign, spot: Spot, capability: str = "") -> Place | None:
-    return place_of(project, leg_of(spot)._replace(capability=capability))
+    leg = leg_of(spot)._replace(capability=capability)
+    given, at = grant_of(project, leg), place_of(project, leg)
+    return _of_grant(given, at) if given and at else at
+
+
+def _of_grant(given: Grant, at: Place) -> Place:
+    """The place of a change: that of the tool itself if the rule that allows it may go without a question after it."""
+    return given.at if given.is_free_anyway and at == given.rule_at else at
 
 
 def _item_of(project: Foreign, leg: FlowLeg, text: str) -> tuple[Place, tuple[str, ...]] | None:
@@ -362,7 +371,7 @@ def _edit(project: Foreign, leg: FlowLeg) -> str | None:
     given, at = grant_of(project, leg), place_of(project, leg)
     if given is None or at is None:
         return None
-    at = given.at if given.is_free_anyway and at == given.rule_at else at
+    at = _of_grant(given, at)
     agent = named(project.team.agents).get(leg.path[-2].name)
     name, key = f"`{name_at(given, at)}`", key_around(at)
     whole = [each for each in agent.grants if each.tool == given.tool] if agent else []

@@ -75,6 +75,8 @@ class FlowEdit(NamedTuple):
     """The tools that it takes out of an agent's own list, with the place of the first."""
     keeps: frozenset[Spot] = frozenset()
     """Those of the tools that still read after it, by milder rules."""
+    keeps_checkout: bool = False
+    """Whether what they still read is only the checkout of a workflow."""
 
     def ends(self, spot: Spot) -> bool:
         """Whether a tool is no longer below the agent."""
@@ -93,6 +95,12 @@ def kept_after(project: Foreign, spot: Spot, text: str) -> frozenset[Spot]:
     ]
     is_left = len(rules) > 1 or text.endswith((CONFINED, NO_HOST, OTHERS_REFUSED))
     return frozenset({spot} if is_left else ())
+
+
+def keeps_checkout(project: Foreign, spot: Spot, text: str) -> bool:
+    """Whether a tool of which an edit leaves what it names reads no more than the checkout of a workflow."""
+    agent = named(project.team.agents).get(spot[0])
+    return agent is not None and agent.in_checkout and text.endswith(OTHERS_REFUSED)
 
 
 def place_of_change(agent: Agent | None, given: Grant, change: str, at: Place) -> Place:
@@ -176,7 +184,8 @@ def names_text(names: Iterable[str]) -> str:
 
 def _stays(legs: FlowLegs, after: FlowEdit) -> bool:
     """Whether words, private data and a way out are left after an edit."""
-    read = _spots(legs.private, after._replace(takes=after.takes - after.keeps))
+    keeps = frozenset() if after.keeps_checkout and not legs.of_checkout else after.keeps
+    read = _spots(legs.private, after._replace(takes=after.takes - keeps))
     runs = _spots((each for each in legs.ends if each.rank <= WayOut.OWN_CODE), after)
     read = [each for each in read if runs or each[1] != _OF_COMMANDS]
     return bool(_spots(legs.sources, after) and read and _ways_out([legs], after))

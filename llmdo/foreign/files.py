@@ -216,11 +216,24 @@ class Files:
         self.note_together("LDO250", place, message, hint)
 
     def unknown_tool(
-        self, place: Place, name: str, known: Iterable[str], by_meaning: Mapping[str, str] = NO_MEANINGS
+        self,
+        place: Place,
+        name: str,
+        known: Iterable[str],
+        by_meaning: Mapping[str, str] = NO_MEANINGS,
+        *,
+        version: str = "",
     ) -> None:
-        """Notes a tool that the format does not have; `by_meaning` are those that it has, by what they do."""
+        """Notes a tool that the format does not have; `by_meaning` are those that it has, by what they do.
+
+        `version`: that of the product whose tools are known, if another one may have more; a name that means
+        one of these is none of its.
+        """
+        meant = meant_tool(name, known, by_meaning)
         message = f"{self.product} has no tool `{excerpt(name)}`"
-        self.note("LDO250", place, message, renaming(place, name, meant_tool(name, known, by_meaning)))
+        if version and meant is None:
+            message = f"`{excerpt(name)}` is none of the tools that llmdo knows of {self.product} {version}"
+        self.note("LDO250", place, message, renaming(place, name, meant))
 
     def unknown_agent(self, place: Place, name: str, known: Iterable[str]) -> None:
         """Notes an agent that is not in the project."""

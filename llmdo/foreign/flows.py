@@ -114,6 +114,8 @@ class FlowLegs(NamedTuple):
     """The tools that read private data."""
     ends: tuple[UnaskedEnd, ...]
     """The tools by which something gets out."""
+    of_checkout: bool
+    """Whether a checkout counts as private data."""
 
 
 class Flow(NamedTuple):
@@ -208,7 +210,7 @@ def worst_flows(project: Foreign) -> dict[str, Flow]:
                 guess, of_pages = question.guess, question.levels in ({_FETCHED}, _UNASKED)
                 # An edit at the source leaves those of other levels as well.
                 legs = tuple(
-                    FlowLegs(each.guess, other.sources, other.private, other.ends)
+                    FlowLegs(each.guess, other.sources, other.private, other.ends, each.with_checkout)
                     for each, flows_too in asked
                     for other in flows_too(entry)
                 )

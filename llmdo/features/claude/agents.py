@@ -12,7 +12,7 @@ from llmdo.features.claude.hooks import hooks_in, judge_hooks
 from llmdo.features.claude.rules import CALLING, RUNNING, WORKFLOW
 from llmdo.features.claude.session import BUILT_IN, EVERY_SERVER, SessionTools, any_with, server_name
 from llmdo.features.claude.settings import BYPASSES, MODES, Mode
-from llmdo.features.claude.table import LINES
+from llmdo.features.claude.table import LINES, VERSION
 from llmdo.foreign import reading
 from llmdo.foreign import servers as mcp
 from llmdo.foreign.files import surplus
@@ -256,7 +256,7 @@ class AgentReader:
                 if tool not in CALLING | {WORKFLOW}:
                     yield from tools.named(tool, place)
             else:
-                self.files.unknown_tool(place, tool, LINES, _BY_MEANING)
+                self.files.unknown_tool(place, tool, LINES, _BY_MEANING, version=VERSION)
         # The servers of its own file come to an agent beside those of its list.
         for server, (_, place) in self._own_servers().items():
             yield from tools.of_server(f"mcp__{server}", place)

@@ -11,10 +11,13 @@ _CLAUDE_MODES = (
     "https://code.claude.com/docs/en/permission-modes#auto-approve-file-edits-with-acceptedits-mode"
 )
 
+VERSION = "2.1.332"
+"""The Claude Code whose tools these are."""
 READ_ONLY = Line("Bash (only reads)", ("fs.list", "fs.read"), "allowed", "open", _CLAUDE_RULES)
 """The commands that Claude Code knows to only read: they never ask."""
 FILING = Line("Bash (files)", ("fs.delete", "fs.write", "proc.exec"), "needs_approval", "open", _CLAUDE_MODES)
 """`mkdir`, `touch`, `rm`, `rmdir`, `mv`, `cp` and `sed`, which mode `acceptEdits` allows."""
+_DESIGNS = ("data.untrusted", "fs.read", "net.connect:claude.ai")
 
 TABLE = (
     Line("Read", ("fs.read",), "allowed", "declared", _CLAUDE),
@@ -35,7 +38,11 @@ TABLE = (
     Line("WebFetch", FETCHES, "needs_approval", "declared", _CLAUDE),
     Line("WebSearch", SEARCHES, "needs_approval", "declared", _CLAUDE),
     Line("ListMcpResourcesTool", ("mcp.call",), "allowed", "open", _CLAUDE),
+    Line("ListMcpResources", ("mcp.call",), "allowed", "open", _CLAUDE),
     Line("ReadMcpResourceTool", ("data.untrusted", "mcp.call"), "allowed", "open", _CLAUDE),
+    Line("ReadMcpResource", ("data.untrusted", "mcp.call"), "allowed", "open", _CLAUDE),
+    Line("ReadMcpResourceDirTool", ("mcp.call",), "allowed", "open", _CLAUDE),
+    Line("ReadMcpResourceDir", ("mcp.call",), "allowed", "open", _CLAUDE),
     Line("mcp__SERVER__TOOL", ("data.untrusted", "mcp.call"), "needs_approval", "open", _CLAUDE),
     Line("Agent", ("agent.delegate",), "allowed", "declared", _CLAUDE_AGENTS),
     Line("Task", ("agent.delegate",), "allowed", "declared", _CLAUDE_AGENTS),
@@ -43,14 +50,20 @@ TABLE = (
     Line("Artifact", ("net.connect",), "needs_approval", "declared", _CLAUDE),
     Line("RemoteTrigger", ("net.connect",), "allowed", "declared", _CLAUDE),
     Line("ShareOnboardingGuide", ("net.connect",), "needs_approval", "declared", _CLAUDE),
+    Line("ClaudeDesign", _DESIGNS, "needs_approval", "declared", _CLAUDE),
+    Line("DesignSync", _DESIGNS, "needs_approval", "declared", _CLAUDE),
+    Line("ReadNotifications", ("data.untrusted",), "allowed", "declared", _CLAUDE),
+    Line("Projects", ("fs.read", "net.connect:claude.ai"), "allowed", "declared", _CLAUDE),
     *(
         Line(name, (), "allowed", "declared", _CLAUDE)
         for name in (
-            "AskUserQuestion", "BashOutput", "CronCreate", "CronDelete", "CronList", "EndConversation",
+            "AskUserQuestion", "BashOutput", "Brief", "CronCreate", "CronDelete", "CronList", "EndConversation",
             "EnterPlanMode", "EnterWorktree", "ExitPlanMode", "ExitWorktree", "KillBash", "KillShell", "ListAgents",
-            "PushNotification", "ReportFindings", "ScheduleWakeup", "SendMessage", "SendUserFile", "Skill",
-            "SlashCommand", "TaskCreate", "TaskGet", "TaskList", "TaskOutput", "TaskStop", "TaskUpdate",
-            "TeamCreate", "TeamDelete", "TodoRead", "TodoWrite", "ToolSearch", "WaitForMcpServers",
+            "ListPeers", "OfferChromeSetup", "ProposeGoal", "PushNotification", "ReportFindings", "ScheduleWakeup",
+            "SendFeedback", "SendMessage", "SendUserFile", "SendUserMessage", "SetGoal", "ShowOnboardingRolePicker",
+            "Skill", "SlashCommand", "StructuredOutput", "SubagentHandback", "TaskCreate", "TaskGet", "TaskList",
+            "TaskOutput", "TaskStop", "TaskUpdate", "TeamCreate", "TeamDelete", "TodoRead", "TodoWrite",
+            "ToolSearch", "WaitForMcpServers", "propose_skills",
         )
     ),
 )  # fmt: skip
