@@ -14,7 +14,7 @@ from llmdo.foreign.edits import ends_all_calls, names_text, way_text, without_ca
 from llmdo.foreign.flows import UNKNOWN
 from llmdo.foreign.instead import MANY, few_tools, in_a_header
 from llmdo.foreign.lines import PUSHES
-from llmdo.foreign.reading import keys_below_cut
+from llmdo.foreign.reading import below_cut
 from llmdo.foreign.refusing import refuser
 from llmdo.foreign.team import NAME_TOOLS
 from llmdo.policy.authority import Capability, gravity
@@ -352,9 +352,9 @@ def _why_everything(form: str, agent: Agent) -> str:
         return "its file has no header"
     if isinstance(listed, list) and form == "opencode":
         return "its `tools` is a list, where opencode reads a table"
-    line, lost = keys_below_cut(agent.at.document.source)
-    if "tools" in lost and listed is None:
-        return f"its header ends at the `---` of line {line}, above its `tools`"
+    lost = below_cut(agent.at.document.source)
+    if "tools" in lost.keys and listed is None:
+        return f"its header ends at the `---` of line {lost.line}, above its `tools`"
     is_all = "*" in listed if isinstance(listed, list) else listed == "*"
     return "its file names `*`" if is_all else "its file does not name its tools"
 
@@ -367,8 +367,9 @@ def _fewer_tools(form: str, agent: Agent, late: LateHeader | None) -> str | None
     key = line.partition(":")[0].strip('"')
     if late and key in late.keys:
         return f"{MOVE_DOWN}: then its `{key}` counts"
-    if key in keys_below_cut(agent.at.document.source)[1]:
-        return f"leave `---` out of its header: then its `{key}` counts"
+    lost = below_cut(agent.at.document.source)
+    if key in lost.keys:
+        return f"leave {lost.cuts} out of its header: then its `{key}` counts"
     where = f" in place of `{key}`" if key in agent.header else in_a_header(agent.at)
     kept = " but what its `memory` needs" if form == "claude" and agent.header.get("memory") else ""
     return f"write `{line}`{where}, and what else it needs; it loses the rest{kept}"
