@@ -24,13 +24,13 @@ from llmdo.syntax.document import Place
 from llmdo.syntax.frontmatter import MOVE_DOWN, late_header
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from llmdo.base.checking import Check
     from llmdo.base.diagnostic import Diagnostic
     from llmdo.foreign import Foreign
     from llmdo.foreign.flows import Flow
-    from llmdo.foreign.team import Agent
+    from llmdo.foreign.team import Agent, Grant
     from llmdo.graph.resolved import Entry
     from llmdo.reach.risks import Gain
     from llmdo.reach.rows import Row
@@ -476,10 +476,23 @@ def foreign_stranger_pushes(project: Foreign) -> Iterator[Diagnostic]:
                 "LDO556",
                 agent.at.location,
                 f"`{name}` can push on a stranger's word, by {tool}; {agent.started_by}{condition}",
-                hint=f"write `contents: read` under `permissions`, or deny {tool} ({place(at)}); then it cannot push",
+                hint=_no_push(agent, pushing),
                 related=[Related(at, f"this lets it push: {tool}")],
                 subject=name,
             )
+
+
+def _no_push(agent: Agent, pushing: Sequence[Grant]) -> str | None:
+    """The hint for an agent that pushes by some tools: no permission of its job is one of an app."""
+    changes = [] if agent.as_app else ["write `contents: read` under `permissions`"]
+    only = pushing[0]
+    refusal = only.narrower or (only.refusal and f"write {only.refusal}")
+    if agent.as_app and len(pushing) == 1 and refusal:
+        changes = [f"{refusal} ({place((only.refusal_at or only.at).location)})"]
+    elif all(each.tool != "token" for each in pushing):
+        tools = [f"`{excerpt(each.tool)}` ({place(each.at.location)})" for each in pushing]
+        changes.append(f"deny {' and '.join(tools)}")
+    return f"{', or '.join(changes)}; then it cannot push" if changes else None
 
 
 def _of_flow(project: Foreign, code: str, name: str, flow: Flow, sentence: str) -> Diagnostic:

@@ -35,7 +35,7 @@ from llmdo.features.github_actions.other_agents import (
     opencode_variable,
 )
 from llmdo.features.github_actions.table import LINES
-from llmdo.features.github_actions.tokens import granted
+from llmdo.features.github_actions.tokens import acts_as_app, granted
 from llmdo.features.github_actions.walking import WorkflowWalk
 from llmdo.features.github_actions.workflow import AFTER_A_RUN, OTHER, texts_of_step
 from llmdo.foreign.edits import names_text
@@ -187,6 +187,7 @@ def _agent(site: Site, repository: Tree, problems: list[Diagnostic]) -> Agent:
         asks=SECOND_MODEL,
         narrower=_NARROWER.get(site.run.program, "name the tools that it needs"),
         sandbox=FIREWALL if firewall else None,
+        as_app=acts_as_app(site),
         condition=STARTS_ONCE if lacks_token(site) else "",
         starts=tuple(sorted(site.trigger.starts(by, unchecked), key=lambda start: start.event)),
     )

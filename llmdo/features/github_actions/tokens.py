@@ -87,6 +87,14 @@ def token_of(site: Site, *inputs: str) -> TokenPermissions | None:
     return None
 
 
+def acts_as_app(site: Site) -> bool:
+    """Whether an action acts as the GitHub App of Claude or of opencode, and not by a token that its step has."""
+    if site.run.program == "claude-code-action":
+        return site.input("github_token") is None
+    given = site.input("use_github_token") or ("false", site.at)
+    return site.run.program == "opencode" and site.run.key == "uses" and given[0] != "true"
+
+
 def _token(value: str, at: Place, site: Site) -> TokenPermissions:
     value = value.strip()
     if _OF_THE_JOB.fullmatch(value):
