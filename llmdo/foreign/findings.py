@@ -371,8 +371,20 @@ def _fewer_tools(form: str, agent: Agent, late: LateHeader | None) -> str | None
     if key in lost.keys:
         return f"leave {lost.cuts} out of its header: then its `{key}` counts"
     where = f" in place of `{key}`" if key in agent.header else in_a_header(agent.at)
-    kept = " but what its `memory` needs" if form == "claude" and agent.header.get("memory") else ""
-    return f"write `{line}`{where}, and what else it needs; it loses the rest{kept}"
+    return f"write `{line}`{where}, and what else it needs; it loses the rest{_kept(form, agent)}"
+
+
+def _kept(form: str, agent: Agent) -> str:
+    """What an agent of Claude Code keeps whatever its list of tools names, as the end of a sentence."""
+    if form != "claude":
+        return ""
+    servers = agent.header.get("mcpServers")
+    listed = servers if isinstance(servers, list) else [servers]
+    names = {f"mcp__{name}" for each in listed for name in (each if isinstance(each, dict) else (each,))}
+    has_servers = any(each.server and each.toolset in names for each in agent.grants)
+    kept = ["the servers of its `mcpServers`"] if has_servers else []
+    kept += ["what its `memory` needs"] if agent.header.get("memory") else []
+    return f" but {' and '.join(kept)}" if kept else ""
 
 
 def _is_asked(agent: Agent) -> bool:
