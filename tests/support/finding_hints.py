@@ -47,6 +47,7 @@ EXPLAINED = tuple(
     )
 )
 """The forms of a hint that explains, or leaves to a person what to write: no edit is in it."""
+_MORE = re.compile(r"and \d+ more|such as \d+ of|, which \d+ files name")
 _OR = re.compile(r", or (?=(?:[^`]*`[^`]*`)*[^`]*$)")
 _COMMON = {".codex/config.toml"}
 """The files of agents that are settings of all."""
@@ -177,19 +178,22 @@ def is_announced(each: Diagnostic, more: Diagnostic) -> bool:
     """Whether a finding says that there are more like it, or its hint what has to be done as well."""
     if "each entry then needs" in (each.hint or ""):
         return True
-    return more.code == each.code and bool(re.search(r"and \d+ more|such as \d+ of", each.message))
+    return more.code == each.code and bool(_MORE.search(each.message))
 
 
 def _more(old: tuple[Diagnostic, ...], new: tuple[Diagnostic, ...]) -> list[Diagnostic]:
     """The findings about the text of files that only an edited copy has; one that says less of the same is none."""
     counts = Counter((each.code, each.at.path, each.message) for each in old)
-    names = [(each.code, {*names_in(each.message)}) for each in old]
+    names: dict[tuple[str, str], set[str]] = {}
+    for each in old:
+        for at in each.places:
+            names.setdefault((each.code, at.path), set()).update(names_in(each.message))
     known, more = {*counts}, []
     for each in new:
         key = (each.code, each.at.path, each.message)
         counts[key] -= 1
-        own = {*names_in(each.message)}
-        is_less = key not in known and any(each.code == code and own <= those for code, those in names)
+        those = names.get((each.code, each.at.path), set())
+        is_less = key not in known and {*names_in(each.message)} <= those
         if each.code in _READING and counts[key] < 0 and not is_less:
             more.append(each)
     return more
@@ -233,7 +237,9 @@ def _tools_named(after: Foreign, each: Diagnostic) -> list[str]:
     tools = {
         re.split(r"[/( ]", each.tool)[0]
         for each in agent.grants
-        if each.decision != "blocked" and not each.toolset.startswith("on.")
+        if each.decision != "blocked"
+        and not each.toolset.startswith("on.")
+        and not ("`mcpServers`" in hint and each.server)
     }
     return [f"it then has `{tool}` as well" for tool in sorted(tools - words)]
 
