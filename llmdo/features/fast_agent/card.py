@@ -236,7 +236,11 @@ class CardReader:
             server = self.around.servers[name][0] if name in self.around.servers else Server()
             yield servers.grant(excerpt(name, MAX_NAME), server, place, "allowed", _ORIGIN)
         for name, (server, place) in own.items():
-            yield servers.grant(excerpt(name, MAX_NAME), server, place, "allowed", _ORIGIN)
+            grant = servers.grant(excerpt(name, MAX_NAME), server, place, "allowed", _ORIGIN)
+            shown = excerpt(name)
+            both = f"take `{shown}` out of `mcp_connect`, and `{shown}` out of `servers`"
+            is_named = place.of_key and name in items(data.get("servers"))  # as it would be unknown then
+            yield replace(grant, narrower=both) if is_named else grant
 
     def _connected(self) -> Iterator[tuple[str, tuple[Server, Place]]]:
         """The servers of `mcp_connect`, by name or in a list."""
