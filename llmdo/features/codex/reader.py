@@ -246,8 +246,8 @@ class _CodexProject:
             place = layer.place(key, of_key=True)
             meant = "sandbox_mode" if key == "sandbox" else misspelt(key, plain)
             if known is AGENT_KEYS and meant in _OF_SESSION:
-                hint = f"set it as `{meant}` in `{CONFIG}`, {_FOR_ALL}"
-                self.files.unknown_key(place, key, known, hint)
+                elsewhere = f"set it as `{meant}` in `{CONFIG}`, {_FOR_ALL}"
+                self.files.unknown_key(place, key, known, elsewhere)
             elif key == "sandbox":
                 hint = renaming(place, key, "sandbox_mode", counts=COUNTS)
                 self.files.unknown_key(place, key, known, hint)
