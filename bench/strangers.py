@@ -5,7 +5,7 @@ python -m bench.strangers FOLDER --sample first [--number 100] [--seed 1] [--cod
 `strangers.toml` names the projects of each sample with their commits; FOLDER holds the files of each at its commit, as
 OWNER+NAME. Projects take turns, and so do the codes within each, so that neither one large project nor one note of
 which there are a hundred makes up the sample. `--code` takes all findings of one code. `--made` makes the edits of all
-hints of flows in copies instead, and prints each that does not do what it says, and each that could not be made.
+hints in copies instead, and prints each that does not do what it says, and each that could not be made.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from llmdo import foreign
 from llmdo.base.diagnostic import LlmdoError, place
 from llmdo.extensions.spec import AUTO
 from llmdo.foreign import findings
+from tests.support.finding_hints import of_findings
 from tests.support.hints import of_project
 
 if TYPE_CHECKING:
@@ -69,17 +70,27 @@ def cited(root: Path, location: Location, around: int) -> Iterator[str]:
 
 
 def print_made(folder: Path, names: Sequence[str]) -> None:
-    """Prints the hints of flows whose edits, made in a copy, do not do what they say."""
-    counts = {"hints of flows": 0, "not as they say": 0, "not made": 0}
+    """Prints the hints whose edits, made in a copy, do not do what they say."""
+    counts = {
+        "hints of flows": 0,
+        "other hints made": 0,
+        "only explain": 0,
+        "not as they say": 0,
+        "not made": 0,
+    }
     for name in names:
         root = folder / name.replace("/", "+")
         with tempfile.TemporaryDirectory() as copies:
             try:
-                number, wrong, unmade = of_project(root, foreign.read(AUTO, root), Path(copies))
+                project = foreign.read(AUTO, root)
+                number, wrong, unmade = of_project(root, project, Path(copies))
+                others = of_findings(root, project, Path(copies), together=True)
             except LlmdoError as error:
                 print(f"{name}: {error}")
                 continue
-        for key, more in zip(counts, (number, len(wrong), len(unmade)), strict=True):
+        wrong, unmade = [*wrong, *others.wrong], [*unmade, *others.unmade]
+        made = (number, others.made, others.explained, len(wrong), len(unmade))
+        for key, more in zip(counts, made, strict=True):
             counts[key] += more
         for text in wrong:
             print(f"{name} {text}")

@@ -137,7 +137,7 @@ class Files:
         if source is None or not self.cuts_headers or not (cut := reading.cut(source)):
             return source
         message = f"{self.product} ends the header at this `---`, so what follows is no part of it"
-        lost = finding("LDO151", source.location(cut[1]), message, hint="leave `---` out of the header")
+        lost = finding("LDO151", source.location(cut[1]), message, hint=reading.uncut(source, cut[1]))
         if lost not in self.problems:
             self.problems.append(lost)
         return cut[0]

@@ -21,7 +21,7 @@ from llmdo.foreign.edits import (
 from llmdo.foreign.flows import UNKNOWN
 from llmdo.foreign.instead import MANY, few_tools, in_a_header
 from llmdo.foreign.lines import PUSHES
-from llmdo.foreign.reading import keys_below_cut
+from llmdo.foreign.reading import below_cut
 from llmdo.foreign.refusing import refuser
 from llmdo.foreign.team import NAME_TOOLS
 from llmdo.policy.authority import Capability, gravity
@@ -31,13 +31,13 @@ from llmdo.syntax.document import Place
 from llmdo.syntax.frontmatter import late_header
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from llmdo.base.checking import Check
     from llmdo.base.diagnostic import Diagnostic
     from llmdo.foreign import Foreign
     from llmdo.foreign.flows import Flow
-    from llmdo.foreign.team import Agent
+    from llmdo.foreign.team import Agent, Grant
     from llmdo.graph.resolved import Entry
     from llmdo.reach.risks import Gain
     from llmdo.reach.rows import Row
@@ -369,9 +369,9 @@ def _why_everything(form: str, agent: Agent) -> str:
         return "its file has no header"
     if isinstance(listed, list) and form == "opencode":
         return "its `tools` is a list, where opencode reads a table"
-    line, lost = keys_below_cut(agent.at.document.source)
-    if "tools" in lost and listed is None:
-        return f"its header ends at the `---` of line {line}, above its `tools`"
+    lost = below_cut(agent.at.document.source)
+    if "tools" in lost.keys and listed is None:
+        return f"its header ends at the `---` of line {lost.line}, above its `tools`"
     is_all = "*" in listed if isinstance(listed, list) else listed == "*"
     return "its file names `*`" if is_all else "its file does not name its tools"
 
@@ -384,11 +384,24 @@ def _fewer_tools(form: str, agent: Agent, late: LateHeader | None) -> str | None
     key = line.partition(":")[0].strip('"')
     if late and key in late.keys:
         return f"{late.hint}: then its `{key}` counts"
-    if key in keys_below_cut(agent.at.document.source)[1]:
-        return f"leave `---` out of its header: then its `{key}` counts"
+    lost = below_cut(agent.at.document.source)
+    if key in lost.keys:
+        return f"leave {lost.cuts} out of its header: then its `{key}` counts"
     where = f" in place of `{key}`" if key in agent.header else in_a_header(agent.at)
-    kept = " but what its `memory` needs" if form == "claude" and agent.header.get("memory") else ""
-    return f"write `{line}`{where}, and what else it needs; it loses the rest{kept}"
+    return f"write `{line}`{where}, and what else it needs; it loses the rest{_kept(form, agent)}"
+
+
+def _kept(form: str, agent: Agent) -> str:
+    """What an agent of Claude Code keeps whatever its list of tools names, as the end of a sentence."""
+    if form != "claude":
+        return ""
+    servers = agent.header.get("mcpServers")
+    listed = servers if isinstance(servers, list) else [servers]
+    names = {f"mcp__{name}" for each in listed for name in (each if isinstance(each, dict) else (each,))}
+    has_servers = any(each.server and each.toolset in names for each in agent.grants)
+    kept = ["the servers of its `mcpServers`"] if has_servers else []
+    kept += ["what its `memory` needs"] if agent.header.get("memory") else []
+    return f" but {' and '.join(kept)}" if kept else ""
 
 
 def _is_asked(agent: Agent) -> bool:
@@ -488,16 +501,28 @@ def foreign_stranger_pushes(project: Foreign) -> Iterator[Diagnostic]:
         if pushing and agent.started_by and name not in sending:
             at, tool = pushing[0].at.location, f"`{excerpt(pushing[0].tool)}`"
             condition = f"; {agent.condition}" if agent.condition else ""
-            or_deny = "" if pushing[0].tool in WITH_COMMANDS else f", or deny {tool} ({place(at)})"
-            fails = f", and {agent.stops_with_it}" if agent.stops_with_it else ""
             yield finding(
                 "LDO556",
                 agent.at.location,
                 f"`{name}` can push on a stranger's word, by {tool}; {agent.started_by}{condition}",
-                hint=f"write `contents: read` under `permissions`{or_deny}; then it cannot push{fails}",
+                hint=_no_push(agent, pushing),
                 related=[Related(at, f"this lets it push: {tool}")],
                 subject=name,
             )
+
+
+def _no_push(agent: Agent, pushing: Sequence[Grant]) -> str | None:
+    """The hint for an agent that pushes by some tools: no permission of its job is one of an app."""
+    changes = [] if agent.as_app else ["write `contents: read` under `permissions`"]
+    only = pushing[0]
+    refusal = only.narrower or (only.refusal and f"write {only.refusal}")
+    if agent.as_app and len(pushing) == 1 and refusal:
+        changes = [f"{refusal} ({place((only.refusal_at or only.at).location)})"]
+    elif all(each.tool not in WITH_COMMANDS for each in pushing):
+        tools = [f"`{excerpt(each.tool)}` ({place(each.at.location)})" for each in pushing]
+        changes.append(f"deny {' and '.join(tools)}")
+    fails = f", and {agent.stops_with_it}" if agent.stops_with_it and not agent.as_app else ""
+    return f"{', or '.join(changes)}; then it cannot push{fails}" if changes else None
 
 
 def _of_flow(project: Foreign, code: str, name: str, flow: Flow, sentence: str) -> Diagnostic:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from itertools import islice
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from llmdo.base.diagnostic import finding, nearest
 from llmdo.base.source import Source, Span
@@ -30,6 +30,8 @@ MANY = 200  # lines of a header: looking for misspelt keys in more would take lo
 _FENCED = re.compile(r"\s*---[ \t]*\n(?P<header>.*?)(?:^|\n)---[ \t]*(?:\n|\Z)", re.DOTALL)
 _CUT = re.compile(r"---[ \t]*\n(?P<header>.*?)---", re.DOTALL)
 _BELOW_CUT = re.compile(r"---[ \t]*\n.*?(?P<end>^---).*?\n(?P<lost>.*?)^---[ \t]*$", re.DOTALL | re.MULTILINE)
+_END = re.compile(r"^---[ \t]*$", re.MULTILINE)
+_FENCE = "---"
 _NEWLINE = "\n"
 _KEY = re.compile(r"([A-Za-z_][A-Za-z0-9_.-]*)[ \t]*:(?=[ \t]|$)[ \t]*(.*)")
 _TOOL = re.compile(r"[^\s,()\"'\[\]]+(?:\((?:[^()]|\([^()]*\))*\))?")
@@ -87,13 +89,39 @@ def cut(source: Source) -> tuple[Source, Span] | None:
     return replace(source, text=closed, is_plain=False), Span(line, column, line, column + end - start)
 
 
-def keys_below_cut(source: Source) -> tuple[int, frozenset[str]]:
-    """The keys below the `---` at which a client ended a header too early, and the line of that; none without one."""
+def uncut(source: Source, at: Span) -> str:
+    """The hint for a header that a client ends at a `---`: there may be more above its end, or no other end."""
+    *_, rest = source.text.split("\n", at.line - 1)
+    rest = rest[at.end_column - 1 :]
+    end = _END.search(rest)
+    if end is None:
+        return "write `---` in a line of its own"
+    return f"leave {_cuts(rest[: end.start()])} out of the header"
+
+
+def _cuts(lost: str) -> str:
+    """What has to go so that a header keeps a text below a `---`."""
+    return "every `---`" if _FENCE in lost else "`---`"
+
+
+class BelowCut(NamedTuple):
+    """What stands below the `---` at which a client ended a header too early."""
+
+    line: int
+    """The line of the `---`."""
+    keys: frozenset[str]
+    cuts: str
+    """What has to go so that they count, as a hint names it."""
+
+
+def below_cut(source: Source) -> BelowCut:
+    """What a header lost because its client ended it too early; no keys if it did not."""
     below = None if source.is_plain else _BELOW_CUT.match(source.text)
     if below is None:
-        return 0, frozenset()
+        return BelowCut(0, frozenset(), "")
     keys = (match[1] for line in below["lost"].split("\n") if (match := _KEY.match(line)))
-    return source.text.count("\n", 0, below.start("end")), frozenset(keys)
+    line = source.text.count("\n", 0, below.start("end"))
+    return BelowCut(line, frozenset(keys), _cuts(below["lost"]))
 
 
 def headless(source: Source, rest: str, code: str = "LDO152") -> Diagnostic:

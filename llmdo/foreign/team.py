@@ -166,6 +166,8 @@ class Agent:
     """The step before a call that is not decided for good."""
     starts: tuple[Start, ...] = ()
     """The events that start it without a command of a person."""
+    as_app: bool = False
+    """Whether it acts on GitHub as an app, whatever its file permits the token of its job."""
     condition: str = ""
     """The condition under which it runs at all, as the end of a sentence; empty if there is none to name."""
     stops_with_it: str = ""

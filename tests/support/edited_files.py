@@ -41,6 +41,20 @@ class Edited:
         self.root = root
         self._before: dict[str, str] = {}
         self._changes: dict[str, list[tuple[int, int, int]]] = {}
+        self._created: list[str] = []
+
+    @property
+    def paths(self) -> set[str]:
+        """The files that were changed or created."""
+        return {*self._changes, *self._created}
+
+    def undo(self) -> None:
+        """Brings every file back to what it was."""
+        for path, text in self._before.items():
+            with (self.root / path).open("w", encoding="utf-8", newline="") as opened:
+                opened.write(text)
+        for path in self._created:
+            (self.root / path).unlink()
 
     def text(self, path: str) -> str:
         """The text of a file now."""
@@ -73,6 +87,7 @@ class Edited:
 
     def create(self, path: str, text: str) -> None:
         """Writes a new file."""
+        self._created.append(path)
         (self.root / path).parent.mkdir(parents=True, exist_ok=True)
         (self.root / path).write_text(text, encoding="utf-8")
 
@@ -81,7 +96,7 @@ class Edited:
         text = self.text(path)
         if path.endswith((".json", ".jsonc")):
             text = _COMMENT.sub(lambda match: match[1] or re.sub(r"[^\n]", " ", match[0]), text)
-        elif not path.endswith((".yml", ".yaml", ".agent")):
+        elif not path.endswith((".yml", ".yaml", ".agent")) or _HEADER.match(text):
             header = _HEADER.match(text)
             if header is None:
                 raise NotMadeError("no header")

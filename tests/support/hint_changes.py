@@ -66,17 +66,19 @@ def _taken(files: Edited, match: re.Match[str], place: str) -> None:
         make(files, f"take {match['what'][: further.start()]}", place)
         make(files, further[1], place)
         return
+    if not TAKEN.search(match["what"]):
+        raise NotMadeError(f"take {re.sub(r'`[^`]*`', '_', match['what'])}")
     for each in TAKEN.finditer(match["what"]):
         for name in names_in(each["names"]):
-            _take(files, place, each["key"], name)
+            take(files, place, each["key"], name)
         for other in names_in(each["also"]):
             path, _ = files.at(place)
             other_path = f"{path.rpartition('/')[0]}/{other}" if "/" not in other else other
             for name in names_in(each["names"]):
-                _take(files, other_path, each["key"], name)
+                take(files, other_path, each["key"], name)
 
 
-def _take(files: Edited, place: str, key: str | None, name: str) -> None:
+def take(files: Edited, place: str, key: str | None, name: str) -> None:
     path, offset = files.at(place)
     if path.endswith(".py"):
         _take_of_python(files, path, offset)
@@ -391,7 +393,11 @@ def _line(files: Edited, match: re.Match[str], place: str) -> None:
     parts = _KEY.fullmatch(line)
     if parts is None:
         raise NotMadeError("write _")
-    chain = files.chain(path, offset)
+    try:
+        chain = files.chain(path, offset)
+    except NotMadeError:
+        _into_header(files, path, line)
+        return
     own = next((each for each in reversed(chain) if each.name == parts["key"]), None)
     step = next((each.value for each in reversed(chain) if below(each.value, "uses") is not None), None)
     if own is not None:
@@ -405,6 +411,14 @@ def _line(files: Edited, match: re.Match[str], place: str) -> None:
             files.set_pair(path, old, line)
         else:
             files.insert(path, table, line)
+
+
+def _into_header(files: Edited, path: str, line: str) -> None:
+    """Writes a line at the end of a header that is no YAML, of which the client reads each line."""
+    fences = [*re.finditer(r"^---[ \t]*$", files.text(path), re.MULTILINE)]
+    if len(fences) < 2 or fences[0].start():
+        raise NotMadeError("no header")
+    files.put(path, fences[1].start(), fences[1].start(), f"{line}\n")
 
 
 def _with(files: Edited, path: str, step: yaml.Node, line: str, key: str) -> None:

@@ -15,6 +15,7 @@ from llmdo.features.codex.client import events_of
 from llmdo.features.codex.settings import MODELS, ConfigLayer, ConfigLayers, approvals_of, sandbox_of
 from llmdo.features.codex.tools import AllowedCommands, CodexTools, allowed_commands, judge_servers
 from llmdo.foreign.files import COUNTS, Files, folder_place, renaming
+from llmdo.foreign.reading import misspelt
 from llmdo.foreign.team import MAX_NAME, Agent, AgentCall, Team
 from llmdo.syntax import toml
 from llmdo.syntax.discovery import leaves
@@ -53,6 +54,9 @@ _ELSEWHERE = {
     "writable_roots": "it belongs in `[sandbox_workspace_write]`",
 }
 """Keys without effect in their place, and the effective alternatives."""
+_OF_SESSION = ("sandbox_mode", "approval_policy", "sandbox_workspace_write", "web_search")
+"""Settings that an agent has from the session, whatever its own file says."""
+_FOR_ALL = "for the session and all its agents"
 _SANDBOX_KEYS = frozenset({"exclude_slash_tmp", "exclude_tmpdir_env_var", "network_access", "writable_roots"})
 _OF_AGENTS = frozenset(
     {"enabled", "interrupt_message", "job_max_runtime_seconds", "max_depth", "max_threads"}
@@ -237,25 +241,31 @@ class _CodexProject:
         )
 
     def _judge(self, layer: ConfigLayer, known: frozenset[str]) -> None:
+        plain = known - {"sandbox", *_ELSEWHERE}
         for key, value in table(layer.place().data).items():
             place = layer.place(key, of_key=True)
-            if key == "sandbox":
+            meant = "sandbox_mode" if key == "sandbox" else misspelt(key, plain)
+            if known is AGENT_KEYS and meant in _OF_SESSION:
+                elsewhere = f"set it as `{meant}` in `{CONFIG}`, {_FOR_ALL}"
+                self.files.unknown_key(place, key, known, elsewhere)
+            elif key == "sandbox":
                 hint = renaming(place, key, "sandbox_mode", counts=COUNTS)
                 self.files.unknown_key(place, key, known, hint)
             elif key in _ELSEWHERE:
                 self.files.unknown_key(place, key, known, _ELSEWHERE[key])
             elif key == "tools" and isinstance(value, list):
                 self.files.unknown_key(place, key, known, _ELSEWHERE["allowed_tools"])
-        self.files.misspelt_keys(layer.document, known - {"sandbox", *_ELSEWHERE}, *layer.route)
+            elif meant:
+                self.files.unknown_key(place, key, plain)
         self.files.misspelt_keys(layer.document, _SANDBOX_KEYS, *layer.route, "sandbox_workspace_write")
         judge_servers(self.files, ConfigLayers((layer,)))
 
     def _note_unheeded(self, layer: ConfigLayer) -> None:
         """Notes the settings of an agent that the session's decide for it."""
-        for key in ("sandbox_mode", "approval_policy", "sandbox_workspace_write", "web_search"):
+        for key in _OF_SESSION:
             if layer.document is not self.base.layers[0].document and layer.place(key).data is not None:
                 message = f"an agent that is spawned has the session's `{key}`, so this does nothing"
-                hint = f"set it in `{CONFIG}`, for the session and all its agents"
+                hint = f"set it in `{CONFIG}`, {_FOR_ALL}"
                 self.files.note("LDO151", layer.place(key, of_key=True), message, hint)
 
     def _note_unasked(self, layers: ConfigLayers) -> None:

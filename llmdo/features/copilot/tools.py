@@ -361,6 +361,8 @@ class UnknownNames:
     def _home(self, tool: str) -> str | None:
         """The server that a tool is of, if it is any's; None where that may be several."""
         servers = self._homes[tool]
+        if tool in servers:  # the name of that server
+            return None
         if self._is_github_s(tool):
             return next(name for name, is_github in servers.items() if is_github)
         is_tool = "." not in tool  # as in names of servers
@@ -388,7 +390,12 @@ class UnknownNames:
                 f"if no extension has {it} either, Copilot skips {it}"
             )
         written = (
-            excerpt(first) if first.isidentifier() and not (others or _LONG_NAME.fullmatch(first)) else "TOOL"
+            "TOOL"
+            if others
+            or first in self._homes[first]
+            or not first.isidentifier()
+            or _LONG_NAME.fullmatch(first)
+            else excerpt(first)
         )
         message = f"Copilot does not know {named}; a tool of a server is written `SERVER/{written}`"
         return _finding(message, places, hint)

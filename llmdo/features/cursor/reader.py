@@ -162,7 +162,7 @@ def _narrower(content: Text) -> str:
     if late and at.route[0] in late.keys:
         return f"{late.hint}: then its `readonly` counts"
     where = " in place of `readonly: false`" if at.data is not None else in_a_header(at) or " in its header"
-    return f"write `readonly: true`{where}, which leaves the tools that read"
+    return f"write `readonly: true`{where}, which leaves the tools and commands that read"
 
 
 def _agent(files: Files, home: _Home, path: str, content: Text) -> Agent:

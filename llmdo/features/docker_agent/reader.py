@@ -281,7 +281,8 @@ class _FileReader:
         name = ref or _text(toolset.get("name")) or command or server.url or "mcp"
         if ref and ref not in servers and not ref.startswith("docker:"):
             message = f"there is no `{ref}` in `mcps`"
-            self.files.note("LDO250", place, message, did_you_mean(ref, servers))
+            at = place._replace(route=(*place.route[:-1], "ref"))
+            self.files.note("LDO250", at, message, did_you_mean(ref, servers))
         line = mcp.line(excerpt(name), server, "allowed")
         for grant in permissions.grants(line, line.tool, place):
             yield replace(grant, server=server, asks_unless_reading=grant.rule_at is None)

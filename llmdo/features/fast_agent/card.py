@@ -240,7 +240,11 @@ class CardReader:
             server = self.around.servers[name][0] if name in self.around.servers else Server()
             yield servers.grant(excerpt(name, MAX_NAME), server, place, "allowed", _ORIGIN)
         for name, (server, place) in own.items():
-            yield servers.grant(excerpt(name, MAX_NAME), server, place, "allowed", _ORIGIN)
+            grant = servers.grant(excerpt(name, MAX_NAME), server, place, "allowed", _ORIGIN)
+            shown = excerpt(name)
+            both = f"take `{shown}` out of `mcp_connect`, and `{shown}` out of `servers`"
+            is_named = place.of_key and name in items(data.get("servers"))  # as it would be unknown then
+            yield replace(grant, narrower=both) if is_named else grant
 
     def _unknown_server(self, place: Place, name: str) -> None:
         """Notes a server that the configuration of the card does not declare, as fast-agent asks no other one."""

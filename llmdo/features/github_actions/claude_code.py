@@ -44,6 +44,7 @@ from llmdo.features.github_actions.claude_servers import (
 from llmdo.features.github_actions.table import CLAUDE_TOOLS
 from llmdo.features.github_actions.tokens import (
     OF_AN_APP,
+    acts_as_app,
     by_command,
     by_shell,
     granted,
@@ -391,8 +392,6 @@ def _token(site: Site) -> TokenPermissions | None:
     """The token of the action, by default that of Claude's GitHub App."""
     if site.run.program != "claude-code-action":
         return token_of(site)
-    return (
-        token_of(site, "github_token")
-        if site.input("github_token")
-        else TokenPermissions(OF_AN_APP, site.place("uses"))
-    )
+    if acts_as_app(site):
+        return TokenPermissions(OF_AN_APP, site.place("uses"))
+    return token_of(site, "github_token")

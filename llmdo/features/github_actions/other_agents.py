@@ -15,6 +15,7 @@ from llmdo.features.github_actions.gemini_runs import is_yolo
 from llmdo.features.github_actions.table import LINES
 from llmdo.features.github_actions.tokens import (
     OF_AN_APP,
+    acts_as_app,
     by_command,
     by_shell,
     granted,
@@ -238,7 +239,7 @@ def _listed(value: str) -> Iterator[str]:
 def opencode_grants(site: Site, tree: Checkout) -> tuple[tuple[Grant, ...], bool]:
     """The tools of opencode, which allows everything without a `permission` in the project, a variable or the agent."""
     at, token = site.at, token_of(site)
-    if site.run.key == "uses" and (site.input("use_github_token") or ("false", at))[0] != "true":
+    if acts_as_app(site):
         token = TokenPermissions(OF_AN_APP, at)
     documents = [document for path in OPENCODE_SETTINGS[:2] if (document := tree.json(path))][-1:]
     documents += [each for name in _OPENCODE_VARIABLES if (each := opencode_variable(site, name))]

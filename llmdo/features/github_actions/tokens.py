@@ -95,6 +95,14 @@ def token_of(site: Site, *inputs: str) -> TokenPermissions | None:
     return None
 
 
+def acts_as_app(site: Site) -> bool:
+    """Whether an action acts as the GitHub App of Claude or of opencode, and not by a token that its step has."""
+    if site.run.program == "claude-code-action":
+        return site.input("github_token") is None
+    given = site.input("use_github_token") or ("false", site.at)
+    return site.run.program == "opencode" and site.run.key == "uses" and given[0] != "true"
+
+
 def pushes_later(site: Site) -> bool:
     """Whether a later step of the same job pushes, as far as it shows, with the token of the job."""
     if site.route[:1] != ("jobs",) or not isinstance(number := site.route[-1], int):

@@ -323,9 +323,9 @@ class _OpencodeProject:
             called = rule.pattern or ""
             is_built_in = rule.at == at  # nobody wrote that one
             if not is_built_in and not set(called) & set("*?") and called not in names:
-                hint = renaming(rule.at._replace(of_key=True), called, nearest(called, names))
+                key = rule.at._replace(of_key=True)
                 message = f"there is no agent `{excerpt(called)}` that could be called"
-                self.files.note("LDO250", rule.at, message, hint)
+                self.files.note("LDO250", key, message, renaming(key, called, nearest(called, names)))
 
 
 def _may_search(model: str) -> bool:

@@ -1,0 +1,373 @@
+"""The edits that the hints of findings propose, made at the place of the finding as their words say."""
+
+from __future__ import annotations
+
+import json
+import re
+import tomllib
+from typing import TYPE_CHECKING, Any
+
+import yaml
+
+from llmdo.base.diagnostic import place
+from tests.support.edited_files import Edited, NotMadeError, below, merged, pairs_of, start_of, style_of
+from tests.support.finding_headers import (
+    above,
+    blank_out,
+    cut_out,
+    deleted,
+    fence_below,
+    in_quotes,
+    moved_down,
+    own_line,
+)
+from tests.support.finding_words import (
+    meant,
+    named,
+    of_server,
+    prefixed,
+    several,
+    stretch,
+)
+from tests.support.hint_changes import make, names_in, take
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from llmdo.base.diagnostic import Diagnostic
+
+_BETWEEN = re.compile(r"[;:?] (?=(?:[^`]*`[^`]*`)*[^`]*$)")
+_REST = re.compile(
+    r",? and what else it needs|, which (?:leaves the tools and commands that read|takes it away|allow as much)| and so on"
+)
+_AT = re.compile(r"(?P<change>.*?) \((?P<place>[^() ]+)\)")
+
+
+def make_finding(files: Edited, each: Diagnostic, hint: str) -> None:
+    """Makes the edit of one hint of a finding."""
+    change = _REST.sub("", _BETWEEN.split(hint.removeprefix("a session then starts in mode `default`; "))[0])
+    for pattern, made in _FORMS:
+        if match := pattern.fullmatch(change):
+            made(files, match, each)
+            return
+    parts = _AT.fullmatch(change)
+    make(files, *((parts["change"], parts["place"]) if parts else (change, place(each.at))))
+
+
+def _out(files: Edited, match: re.Match[str], each: Diagnostic) -> None:
+    """Takes what is at the place of a finding out."""
+    del match
+    path, start, end = stretch(files, each)
+    text = files.text(path)
+    if path.endswith(".toml"):
+        _toml_out(files, path, start)
+        return
+    try:
+        chain = files.chain(path, start)
+    except NotMadeError:
+        chain = []
+    own = chain[-1] if chain else None
+    if (each.hint or "").endswith(" into it, or take it out"):
+        own = next(pair for pair in reversed(chain) if isinstance(pair.name, int))
+        files.remove(path, own)
+        return
+    if own and isinstance(own.value, yaml.ScalarNode) and own.value.start_mark.index <= start:
+        whole = text[own.value.start_mark.index : files.end(path, own.value)]
+        if whole.strip("\"'") != text[start:end].strip("\"'"):
+            take(files, place(each.at), str(own.name), text[start:end].strip("\"'"))
+            return
+    if own:
+        files.remove(path, own)
+        return
+    first = text.rfind("\n", 0, start) + 1
+    if start == first:
+        files.put(path, first, text.find("\n", first) + 1, "")
+        return
+    take(files, place(each.at), None, text[start:end].strip("\"'"))
+
+
+def _toml_out(files: Edited, path: str, start: int) -> tuple[str, Any]:
+    """Takes a key of a file of TOML out; its name and value."""
+    text = files.text(path)
+    first = text.rfind("\n", 0, start) + 1
+    if text[first] == "[":
+        last = re.compile(r"^\[", re.MULTILINE).search(text, first + 1)
+        part = text[first : last.start() if last else len(text)]
+    else:
+        part = next(
+            text[first:at]
+            for at in (*(each.end() for each in re.finditer(r"\n|\Z", text)),)
+            if at > first and _is_toml(text[first:at])
+        )
+    files.put(path, first, first + len(part), "")
+    return next(iter(tomllib.loads(part).items()))
+
+
+def _is_toml(text: str) -> bool:
+    try:
+        return bool(tomllib.loads(text))
+    except tomllib.TOMLDecodeError:
+        return False
+
+
+def _moved_to(files: Edited, match: re.Match[str], each: Diagnostic) -> None:
+    """Takes a setting of Codex out, and sets it in another file or table."""
+    path, start, _ = stretch(files, each)
+    name, value = _toml_out(files, path, start)
+    name = match.groupdict().get("name") or name
+    target, into = (match["path"], "") if match["path"] else (path, match["table"])
+    if not (files.root / target).exists():
+        files.create(target, "")
+    text = files.text(target)
+    rows = value if isinstance(value, dict) else {name: value}
+    table = name if isinstance(value, dict) else into
+    lines = "".join(f"{key} = {json.dumps(each)}\n" for key, each in rows.items())
+    if not table:
+        make(files, f"write `{lines.strip()}`", target)
+        return
+    header = re.search(rf"^\[{re.escape(table)}\]\s*?\n", text, re.MULTILINE)
+    if header:
+        files.put(target, header.end(), header.end(), lines)
+    else:
+        files.put(target, len(text), len(text), f"\n[{table}]\n{lines}")
+
+
+def _now_called(files: Edited, match: re.Match[str], each: Diagnostic) -> None:
+    """Moves a key of JSON to where it is now."""
+    new = match["new"]
+    if "." not in new:
+        meant(files, match, each)
+        return
+    path, _, _ = stretch(files, each)
+    data = yaml.safe_load(files.text(path))
+    more: Any = data.pop(names_in(each.message)[0])
+    for key in reversed(new.split(".")):
+        more = {key: more}
+    files.put(path, 0, len(files.text(path)), json.dumps(merged(data, more), indent=2))
+
+
+def _before_step(files: Edited, match: re.Match[str], each: Diagnostic) -> None:
+    """Writes a step before the one of a finding, and a permission of its job."""
+    path, start, _ = stretch(files, each)
+    step = next(own for own in reversed(files.chain(path, start)) if isinstance(own.name, int))
+    first = files.text(path).rfind("\n", 0, start_of(step)) + 1
+    indent = re.compile(" *").match(files.text(path), first)
+    files.put(path, first, first, f"{indent[0] if indent else ''}{match['line']}\n")
+    if match["more"]:
+        make(files, f"write {match['more']}", match["at"])
+
+
+def _below_event(files: Edited, match: re.Match[str], each: Diagnostic) -> None:
+    """Moves a hook below an event, with its matcher."""
+    path, start, _ = stretch(files, each)
+    data = json.loads(files.text(path))
+    hooks: Any = data.get("hooks", {})
+    own = next((pair for pair in reversed(files.chain(path, start)) if isinstance(pair.name, str)), None)
+    if own is None or own.name not in hooks:
+        raise NotMadeError("no hook there")
+    groups = hooks.pop(own.name)
+    groups = [groups] if isinstance(groups, dict) else groups
+    more = json.loads(f"{{{match['line']}}}")
+    hooks.setdefault(match["event"], []).extend({**more, **group} for group in groups)
+    files.put(path, 0, len(files.text(path)), json.dumps(data, indent=2))
+
+
+def _own_name(files: Edited, match: re.Match[str], each: Diagnostic) -> None:
+    """Gives an agent or a mode another name, which a person would choose."""
+    del match
+    path, start, end = stretch(files, each)
+    name = names_in(each.message)[0].rpartition("/")[2]
+    text = files.text(path)
+    at = re.compile(rf"\b(?:name|slug)\b.*?{re.escape(name)}").search(
+        text, max(text.rfind("\n", 0, start), 0)
+    )
+    if at is None:
+        raise NotMadeError("no name there")
+    files.put(path, at.end(), at.end(), "-of-its-own")
+    del end
+
+
+def _as_list(files: Edited, match: re.Match[str], each: Diagnostic) -> None:
+    """Writes the command of a server as a list, with its arguments at the end."""
+    del match
+    path, start, _ = stretch(files, each)
+    chain = files.chain(path, start)
+    server = next(own.value for own in reversed(chain) if below(own.value, "command") is not None)
+    table = yaml.safe_load(files.text(path)[server.start_mark.index : server.end_mark.index])
+    command, args = table["command"], table.pop("args", [])
+    table["command"] = [*([command] if isinstance(command, str) else command), *args]
+    files.put(path, server.start_mark.index, server.end_mark.index, json.dumps(table))
+
+
+def _option_for_input(files: Edited, match: re.Match[str], each: Diagnostic) -> None:
+    """Moves the value of an input of a step into an option of another one."""
+    path, start, _ = stretch(files, each)
+    own = files.chain(path, start)[-1]
+    value = str(own.value.value).replace('"', '\\"')
+    inputs = {pair.name for pair in pairs_of(own.within)}
+    if match["key"] in inputs:
+        make(files, f'write `{match["option"]} "{value}"` in `{match["key"]}`', place(each.at))
+        _out(files, match, each)
+    else:
+        files.set_pair(path, own, f"""{match["key"]}: '{match["option"]} "{value}"'""")
+
+
+def _as_input(files: Edited, match: re.Match[str], each: Diagnostic) -> None:
+    """Writes a text as an input of a step."""
+    path, start, _ = stretch(files, each)
+    step = next(
+        (own.value for own in reversed(files.chain(path, start)) if below(own.value, "uses") is not None),
+        None,
+    )
+    job = (
+        next(own.value for own in reversed(files.chain(path, start)) if below(own.value, "steps") is not None)
+        if step is None
+        else None
+    )
+    if job is not None:
+        steps = below(job, "steps")
+        step = next(
+            own.value
+            for own in (pairs_of(steps) if steps is not None else ())
+            if "gemini" in str(getattr(below(own.value, "uses"), "value", ""))
+        )
+    if step is None:
+        raise NotMadeError("no step there")
+    inputs, quoted = below(step, "with"), match["line"].replace("'", "''")
+    line = f"{match['key']}: '{quoted}'"
+    old = next((own for own in pairs_of(inputs) if own.name == match["key"]), None) if inputs else None
+    if inputs is None:
+        files.insert(path, step, f"with: {{{line}}}")
+    elif old:
+        files.set_pair(path, old, line)
+    else:
+        files.insert(path, inputs, line)
+
+
+def _value(files: Edited, match: re.Match[str], each: Diagnostic) -> None:
+    """Writes a key with another value in place of that key."""
+    path, start, _ = stretch(files, each)
+    key = match["line"].partition(":")[0]
+    own = next((pair for pair in pairs_of(files.tree(path)) if pair.name == key), None)
+    if own is None:
+        raise NotMadeError(f"no key {key}")
+    files.set_pair(path, own, match["line"])
+    del start
+
+
+def _declared(files: Edited, match: re.Match[str], each: Diagnostic) -> None:
+    name = names_in(each.message)[0]
+    server = {"mcpServers": {name: {"command": "true"}}}
+    make(files, f"write `{json.dumps(server)}` into `{match['path']}`", "")
+
+
+def _into_it(files: Edited, match: re.Match[str], each: Diagnostic) -> None:
+    """Writes keys into the table of a finding, each with a text that a person would write."""
+    path, start, _ = stretch(files, each)
+    own = next(pair for pair in reversed(files.chain(path, start)) if isinstance(pair.name, int))
+    for key in names_in(match["keys"]):
+        files.insert(path, own.value, f"{key}: {'agent' if key == 'agent' else 'a text'}")
+        path, start, _ = stretch(files, each)
+        own = next(pair for pair in reversed(files.chain(path, start)) if isinstance(pair.name, int))
+
+
+def _added(files: Edited, match: re.Match[str], each: Diagnostic) -> None:
+    path, _, _ = stretch(files, each)
+    node = below(files.tree(path), match["key"])
+    if node is None:
+        raise NotMadeError(f"no {match['key']} there")
+    end = files.end(path, node)
+    if isinstance(node, yaml.SequenceNode):
+        item = node.value[-1]
+        files.put(path, files.end(path, item), files.end(path, item), f", {match['new']}")
+    else:
+        end -= bool(style_of(node))
+        files.put(path, end, end, f", {match['new']}")
+
+
+def _in_header(files: Edited, match: re.Match[str], each: Diagnostic) -> None:
+    make(files, f"write `{match['line']}`", place(each.at))
+
+
+def _out_of_both(files: Edited, match: re.Match[str], each: Diagnostic) -> None:
+    """Takes what is at the place of a finding out, and names out of another list."""
+    _out(files, match, each)
+    make(files, f"take {match['also']}", each.at.path)
+
+
+def _read_only_token(files: Edited, match: re.Match[str], each: Diagnostic) -> None:
+    """Writes a right into the permissions of a job, or of the whole workflow."""
+    path, start, _ = stretch(files, each)
+    jobs = [pair.value for pair in reversed(files.chain(path, start))]
+    for table in (*jobs, files.tree(path)):
+        rights = below(table, "permissions")
+        if rights is None:
+            continue
+        own = next((pair for pair in pairs_of(rights) if pair.name == "contents"), None)
+        if own:
+            files.set_pair(path, own, match["line"])
+        elif isinstance(rights, yaml.ScalarNode):
+            files.put(path, rights.start_mark.index, files.end(path, rights), f"{{{match['line']}}}")
+        else:
+            files.insert(path, rights, match["line"])
+        return
+    files.put(path, 0, 0, f"permissions:\n  {match['line']}\n")
+
+
+def _circle(files: Edited, match: re.Match[str], each: Diagnostic) -> None:
+    path, start, end = stretch(files, each)
+    try:
+        own = files.chain(path, start)
+        if own[-1].name == match["name"]:
+            files.remove(path, own[-1])
+            return
+        key = next(pair for pair in reversed(own) if isinstance(pair.name, str))
+    except NotMadeError:
+        key = None
+    take(files, place(each.at), str(key.name) if key else None, files.text(path)[start:end].strip("\"'"))
+
+
+_NEW = r"`(?P<new>[^`]+)`"
+_LINE = r"`(?P<line>[^`]+)`"
+_KEY = r"`(?P<key>[^`]+)`"
+_FORMS: tuple[tuple[re.Pattern[str], Callable[[Edited, re.Match[str], Diagnostic], None]], ...] = (
+    (re.compile(rf"did you mean {_NEW}\??"), meant),
+    (re.compile(rf"(?:a|an agent) file says {_NEW}"), meant),
+    (re.compile(rf"it is (?:now )?called {_NEW}(?: here)?"), _now_called),
+    (re.compile(rf"from `[^`]+` it is {_NEW}"), named),
+    (re.compile(r"write the provider before it"), named),
+    (re.compile(r"its tools are called `(?P<new>mcp__[^`]+)`"), prefixed),
+    (re.compile(r"write (?P<all>`[^`]+` for `[^`]+`(?:, `[^`]+` for `[^`]+`)*)"), several),
+    (re.compile(r"if the server `[^`]+` has (?:it|them), write `[^`]+`"), of_server),
+    (re.compile(r"write `(?P<new>[^`/]+/[\w.-]+)`"), of_server),
+    (re.compile(rf"write {_LINE} in its header"), _in_header),
+    (re.compile(rf"write {_LINE} under `permissions`(?:, or deny .*)?"), _read_only_token),
+    (re.compile(r"take this out, as `[^`]+` allows commands by name, and take (?P<also>.*)"), _out_of_both),
+    (re.compile(r"take this out, and name the commands .*|take this line out and allow by name what it needs"), _out),
+    (re.compile(r"take (?:this line|this|it) out|leave the key out|leave `[\w.-]+` out|remove `\w+`"), _out),
+    (re.compile(r"leave it to each person's own `[^`]+`"), _out),
+    (re.compile(r"set it(?: as `(?P<name>\w+)`)? in `(?P<path>[^`]+)`(?P<table>), for the session and all its agents"), _moved_to),
+    (re.compile(r"it belongs in `\[(?P<table>[\w.]+)\]`(?P<path>)"), _moved_to),
+    (re.compile(r"write `---` in a line of its own"), own_line),
+    (re.compile(r"leave (?P<every>every )?`---` out of (?:the|its) header"), cut_out),
+    (re.compile(r"delete the `(?P<text>[^`]+)`"), deleted),
+    (re.compile(r"delete every blank and empty line around it"), blank_out),
+    (re.compile(r"move what stands above the header below it"), moved_down),
+    (re.compile(rf"write {_LINE} in its header, moved up to the start of the file"), moved_down),
+    (re.compile(r"put (?:the text|it|text) in quotes(?: if .*)?"), in_quotes),
+    (re.compile(rf"write a line {_LINE} above it"), above),
+    (re.compile(rf"write {_LINE} below the last key"), fence_below),
+    (re.compile(rf"write {_LINE} before it(?:, and (?P<more>`[^`]+` under `[^`]+`) \((?P<at>[^()]+)\))?"), _before_step),
+    (re.compile(rf"write it below `(?P<event>[^`]+)`, with {_LINE}"), _below_event),
+    (re.compile(r"give it a name of its own"), _own_name),
+    (re.compile(r"write it as a list, with what stands in `args`|write its words at the end of `command`"), _as_list),
+    (re.compile(rf"use `(?P<option>--\w+)` in {_KEY}"), _option_for_input),
+    (re.compile(rf"write {_LINE} as its {_KEY}"), _as_input),
+    (re.compile(r"write `(?P<line>readonly: true)` in place of `readonly: false`"), _value),
+    (re.compile(r"declare it in `(?P<path>[^`]+)`"), _declared),
+    (re.compile(r"write (?P<keys>`\w+`(?: and `\w+`)*) into it"), _into_it),
+    (re.compile(rf"add {_NEW} to {_KEY}"), _added),
+    (re.compile(r"without `(?P<name>[^`]+)` in `[^`]+` there is none"), _circle),
+    (re.compile(r"write `(?P<new>[A-Za-z-]+|\w+\([^`]*\)|\"enabled\": false|\"\./[^`]*)`"), named),
+)  # fmt: skip
+"""The forms of a hint of a finding; the first that is meant makes it, and one of none is a change of a flow's hint."""

@@ -1,0 +1,100 @@
+"""The lines of a text, and of its header, that the hints of findings propose."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import TYPE_CHECKING
+
+from tests.support.edited_files import Edited, NotMadeError
+from tests.support.finding_words import stretch
+
+if TYPE_CHECKING:
+    from llmdo.base.diagnostic import Diagnostic
+
+_LINE_OF_CUT = re.compile(r"the `---` of line (\d+)")
+_FENCE = re.compile(r"^---[ \t]*\r?\n", re.MULTILINE)
+
+
+def cut_out(files: Edited, match: re.Match[str], each: Diagnostic) -> None:
+    """Takes the `---` out that ends a header too early, at the place or in the line that the message names."""
+    path, start, end = stretch(files, each)
+    text = files.text(path)
+    if match["every"]:
+        fences = [*re.finditer(r"^---[ \t]*$", text, re.MULTILINE)]
+        for dashes in [*re.finditer("---", text[: fences[1].start()])][:0:-1]:
+            files.put(path, dashes.start(), dashes.end(), "")
+        return
+    if named := _LINE_OF_CUT.search(each.message):
+        lines = text.splitlines(keepends=True)
+        start = sum(map(len, lines[: int(named[1]) - 1]))
+        end = start + len(lines[int(named[1]) - 1])
+    at = text.find("---", start, end)
+    if at < 0:
+        raise NotMadeError("no `---` there")
+    alone = text[text.rfind("\n", 0, at) + 1 : text.find("\n", at)].strip() == "---"
+    files.put(path, at, at + 3 + alone, "")
+
+
+def own_line(files: Edited, match: re.Match[str], each: Diagnostic) -> None:
+    path, start, end = stretch(files, each)
+    files.put(path, start, end, "\n---\n")
+    del match
+
+
+def blank_out(files: Edited, match: re.Match[str], each: Diagnostic) -> None:
+    del match
+    path, text = each.at.path, files.text(each.at.path)
+    own = re.match(r"\s*---\s*", text)
+    if own is None:
+        raise NotMadeError("no `---` there")
+    files.put(path, 0, own.end(), "---\n")
+
+
+def moved_down(files: Edited, match: re.Match[str], each: Diagnostic) -> None:
+    """Moves what stands above a header below it, and writes a line into it if the hint has one."""
+    path, text = each.at.path, files.text(each.at.path)
+    fences = [*_FENCE.finditer(text)]
+    if len(fences) < 2:
+        raise NotMadeError("no header")
+    top, (first, last) = text[: fences[0].start()], fences[:2]
+    line = f"{match['line']}\n" if match.groupdict().get("line") else ""
+    header = f"{text[first.start() : last.start()]}{line}---\n"
+    files.put(path, 0, len(text), f"{header}{top}{text[last.end() :]}")
+
+
+def in_quotes(files: Edited, match: re.Match[str], each: Diagnostic) -> None:
+    """Puts the text of a line in quotes, from behind its key to its end."""
+    del match
+    path, start, _ = stretch(files, each)
+    text = files.text(path)
+    first, end = text.rfind("\n", 0, start) + 1, text.find("\n", start)
+    end = len(text) if end < 0 else end
+    own = re.compile(r"[^\s:]+(?=:(?: |$))", re.MULTILINE).match(text, start, end)
+    if own and "cannot start" in each.message:
+        files.put(path, start, own.end(), json.dumps(own[0]))
+        return
+    if path.endswith(".toml"):
+        head = re.compile(r"[^=]*=\s*").match(text, first, end)
+    else:
+        head = re.compile(r"\s*(?:- )?\"?[\w-]+\"?:\s+|\s*- ").match(text, first, end)
+    if head is None:
+        raise NotMadeError("no key in that line")
+    files.put(path, head.end(), end, json.dumps(text[head.end() : end].rstrip(), ensure_ascii=False))
+
+
+def above(files: Edited, match: re.Match[str], each: Diagnostic) -> None:
+    path, start, _ = stretch(files, each)
+    first = files.text(path).rfind("\n", 0, start) + 1
+    files.put(path, first, first, f"{match['line']}\n")
+
+
+def fence_below(files: Edited, match: re.Match[str], each: Diagnostic) -> None:
+    path, text = each.at.path, files.text(each.at.path)
+    keys = [*re.finditer(r"^[\w-]+:.*(?:\n[ -].*)*\n", text, re.MULTILINE)]
+    files.put(path, keys[-1].end(), keys[-1].end(), f"{match['line']}\n")
+
+
+def deleted(files: Edited, match: re.Match[str], each: Diagnostic) -> None:
+    path, start, _ = stretch(files, each)
+    files.put(path, start, start + len(match["text"]), "")

@@ -1,0 +1,256 @@
+"""The hints of findings that are no flows as promises: each edit made in a copy, and the copy read again."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections import Counter
+from typing import TYPE_CHECKING, NamedTuple
+
+from llmdo.base.diagnostic import LlmdoError, place
+from llmdo.foreign import findings
+from llmdo.foreign.building import named
+from tests.support.edited_files import Edited, NotMadeError
+from tests.support.finding_edits import make_finding
+from tests.support.hint_changes import names_in
+from tests.support.hints import FLOWS, again
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from llmdo.base.diagnostic import Diagnostic
+    from llmdo.foreign import Foreign
+    from llmdo.foreign.team import Agent
+
+_READING = ("LDO150", "LDO151", "LDO152", "LDO153", "LDO250", "LDO251")
+"""The codes of which an edit may bring no new finding."""
+EXPLAINED = tuple(
+    re.compile(form)
+    for form in (
+        r"_ means no tool",
+        r"a profile is a file of a person's own, _",
+        r"it reads a person's own, in _",
+        r"an agent of Cursor has every tool of the session, or with _ those that read",
+        r"an agent of Codex has no list of tools: _ and _ limit it",
+        r"what it forbids is then allowed",
+        r"(?:it|they) may come with an extension, or from settings of the repository or of a person; else Copilot skips (?:it|them)",
+        r"it may come from a person's own configuration",
+        r"it may be one in Python whose name only code tells",
+        r"the permissions are _(?:, _)*",
+        r"name (?:the tools that may go unasked|its tools that may go unasked in _|the servers in _)",
+        r"allow (?:by name what .*|the commands that .*|those that ask too often: _|whole commands)",
+        r"write more of each command than _, such as the script that it runs",
+        r"_ lets it change the checkout",
+        r"install the server, or keep it in the project, where a change of it is reviewed",
+        r"keep the program in the project, where a change of it is reviewed",
+        r"leave the address to each person's own settings",
+    )
+)
+"""The forms of a hint that explains, or leaves to a person what to write: no edit is in it."""
+_MORE = re.compile(r"and \d+ more|such as \d+ of|, which \d+ files name")
+_OR = re.compile(r", or (?=(?:[^`]*`[^`]*`)*[^`]*$)")
+_COMMON = {".codex/config.toml"}
+"""The files of agents that are settings of all."""
+_OTHERS = re.compile(r"other jobs and people's own sessions|for the session and all its agents")
+
+
+class Tried(NamedTuple):
+    """What became of the hints of a project."""
+
+    made: int
+    explained: int
+    wrong: list[str]
+    unmade: list[str]
+
+
+def form_of(hint: str) -> str:
+    """A hint without its names."""
+    return re.sub(r"`[^`]*`", "_", hint)
+
+
+def is_explained(hint: str) -> bool:
+    """Whether a hint proposes no edit."""
+    return any(each.fullmatch(form_of(hint)) for each in EXPLAINED)
+
+
+def of_findings(root: Path, before: Foreign, folder: Path, *, together: bool = False) -> Tried:
+    """What became of the hints of all findings but flows; one copy is edited and restored for each.
+
+    With `together` the edits of an agent's tools in files of its own are made at once; where that is not as the hints
+    say, each is made alone as well.
+    """
+    made, wrong, unmade = 0, [], []
+    all_of_it = findings.check(before)
+    hinted = [each for each in all_of_it if each.code not in (*FLOWS, "LDO154") and each.hint]
+    proposed = [each for each in hinted if not is_explained(each.hint or "")]
+    copy = folder / "copy"
+    shutil.copytree(root, copy, symlinks=True)
+    kept = _kept_together(before, all_of_it, proposed, copy) if together else []
+    made += len(kept)
+    for each in proposed:
+        if each in kept:
+            continue
+        where = f"{each.code} {place(each.at)} {each.message}: {each.hint}"
+        texts, reasons = [], []
+        for change in _OR.split(each.hint or ""):
+            files = Edited(copy)
+            try:
+                make_finding(files, each, change)
+                texts += broken(before, all_of_it, each, files)
+            except NotMadeError as error:
+                reasons.append(str(error))
+            except LlmdoError as error:
+                texts.append(str(error))
+            finally:
+                files.undo()
+        is_made = len(reasons) < len(_OR.split(each.hint or ""))
+        made += is_made
+        wrong += [f"{where}\n      {text}" for text in texts]
+        unmade += [] if is_made else [f"{where}\n      {'; '.join(reasons)}"]
+    shutil.rmtree(copy)
+    return Tried(made, len(hinted) - len(proposed), wrong, unmade)
+
+
+def _kept_together(
+    before: Foreign, old: tuple[Diagnostic, ...], proposed: list[Diagnostic], copy: Path
+) -> list[Diagnostic]:
+    """The hints about an agent's tools that are kept when all of them are made at once, one in each file."""
+    files, made = Edited(copy), {}
+    for each in proposed:
+        if each.code == "LDO551" and each.at.path not in made and not each.at.path.endswith(".json"):
+            try:
+                make_finding(files, each, each.hint or "")
+                made[each.at.path] = each
+            except NotMadeError:
+                continue
+    try:
+        after = again(before, copy)
+    finally:
+        files.undo()
+    new = findings.check(after)
+    return [each for each in made.values() if not _broken_by(before, after, old, new, each, files)]
+
+
+def broken(before: Foreign, old: tuple[Diagnostic, ...], each: Diagnostic, files: Edited) -> list[str]:
+    """What a hint promises that is not so in the copy in which its edit is made."""
+    after = again(before, files.root)
+    return _broken_by(before, after, old, findings.check(after), each, files)
+
+
+def _broken_by(
+    before: Foreign,
+    after: Foreign,
+    old: tuple[Diagnostic, ...],
+    new: tuple[Diagnostic, ...],
+    each: Diagnostic,
+    files: Edited,
+) -> list[str]:
+    """What a hint promises that is not so in a project after edits."""
+    wrong = [f"stays: {left.message}" for left in new if is_same(each, left, files)][:1]
+    wrong += [
+        f"new: {more.code} {place(more.at)} {more.message}"
+        for more in _more(old, new)
+        if not is_announced(each, more)
+    ]
+    wrong += _others(before, after, each, files)
+    if each.code == "LDO551" and not wrong:
+        wrong += _tools_named(after, each)
+    if each.code == "LDO550" and not wrong:
+        wrong += _calls_left(after, each)
+    return wrong
+
+
+def is_same(each: Diagnostic, left: Diagnostic, files: Edited) -> bool:
+    """Whether a finding after an edit is that of before, with moved lines."""
+    if (each.code, each.subject, each.at.path) != (left.code, left.subject, left.at.path):
+        return False
+    if each.code == "LDO551":
+        return True
+    if each.code in ("LDO550", "LDO350", "LDO351"):
+        return names_in(each.message)[:1] == names_in(left.message)[:1] and each.message == left.message
+    if each.message == left.message:
+        _, now = files.at(place(each.at))
+        return now is None or now == Edited(files.root).at(place(left.at))[1]
+    return False
+
+
+def is_announced(each: Diagnostic, more: Diagnostic) -> bool:
+    """Whether a finding says that there are more like it, or its hint what has to be done as well."""
+    if "each entry then needs" in (each.hint or ""):
+        return True
+    return more.code == each.code and bool(_MORE.search(each.message))
+
+
+def _more(old: tuple[Diagnostic, ...], new: tuple[Diagnostic, ...]) -> list[Diagnostic]:
+    """The findings about the text of files that only an edited copy has; one that says less of the same is none."""
+    counts = Counter((each.code, each.at.path, each.message) for each in old)
+    names: dict[tuple[str, str], set[str]] = {}
+    for each in old:
+        for at in each.places:
+            names.setdefault((each.code, at.path), set()).update(names_in(each.message))
+    known, more = {*counts}, []
+    for each in new:
+        key = (each.code, each.at.path, each.message)
+        counts[key] -= 1
+        those = names.get((each.code, each.at.path), set())
+        is_less = key not in known and {*names_in(each.message)} <= those
+        if each.code in _READING and counts[key] < 0 and not is_less:
+            more.append(each)
+    return more
+
+
+def _others(before: Foreign, after: Foreign, each: Diagnostic, files: Edited) -> list[str]:
+    """The agents of files that were not edited whose own tools change though the hint names no other agents."""
+    own = {agent.path for agent in before.team.agents} - _COMMON
+    if _OTHERS.search(each.hint or "") or not files.paths <= own:
+        return []
+    now = named(after.team.agents)
+    return [
+        f"`{name}` changes as well"
+        for name, agent in named(before.team.agents).items()
+        if agent.path not in files.paths
+        and agent.path
+        and (name in now or not name.endswith(")"))  # as it is where others call it
+        and (name not in now or rows(now[name]) != rows(agent))
+    ]
+
+
+def rows(agent: Agent) -> set[tuple[str, str, str]]:
+    """The tools of an agent with what is decided about each."""
+    return {(each.toolset, each.tool, each.decision) for each in agent.grants}
+
+
+def _tools_named(after: Foreign, each: Diagnostic) -> list[str]:
+    """The tools that an agent then has though the line of its hint does not name them."""
+    agent = named(after.team.agents).get(each.subject or "")
+    if agent is None:
+        return [f"no agent `{each.subject}` is left"]
+    hint = each.hint or ""
+    if agent.inherits:
+        return ["it still has every tool"]
+    if hint.endswith("counts") or "readonly" in hint:
+        return []
+    words = {word for line in names_in(hint) for word in re.findall(r"[\w-]+", line)}
+    words |= {f"fs_{word}" for word in words}
+    if "`memory`" in hint:
+        words |= {"Edit", "Write"}
+    tools = {
+        re.split(r"[/( ]", each.tool)[0]
+        for each in agent.grants
+        if each.decision != "blocked"
+        and not each.toolset.startswith("on.")
+        and not ("`mcpServers`" in hint and each.server)
+    }
+    return [f"it then has `{tool}` as well" for tool in sorted(tools - words)]
+
+
+def _calls_left(after: Foreign, each: Diagnostic) -> list[str]:
+    """The calls that an agent still has though its hint says that they end."""
+    agent = named(after.team.agents).get(each.subject or "")
+    if agent is None:
+        return [f"no agent `{each.subject}` is left"]
+    if "it then calls no other agent" in (each.hint or ""):
+        calls = [call for call in agent.calls if call.decision == "allowed"]  # not by the button of a handoff
+        return [f"still calls `{call.name}`" for call in calls]
+    gone = re.search(r"it then does not call `([^`]+)`", each.hint or "")
+    return [f"still calls `{call.name}`" for call in agent.calls if gone and call.name == gone[1]]
