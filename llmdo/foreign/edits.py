@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 NUMBERED = re.compile(r" \(\d+\)$")
 """The number of a toolset of which several have one name."""
-WITH_COMMANDS = frozenset({"token"})
+_WITH_COMMANDS = frozenset({"token"})
 """Tools that nothing but commands uses."""
 _OF_COMMANDS = "env"
 """The toolset of secrets that nothing but commands reads."""
@@ -194,7 +194,7 @@ def _stays(legs: FlowLegs, after: FlowEdit) -> bool:
 def _ways_out(several: Iterable[FlowLegs], after: FlowEdit) -> list[Spot]:
     """The tools by which something gets out after an edit; a token without commands is none."""
     ends = _spots((end for each in several for end in each.ends), after)
-    return [each for each in ends if each[2] not in WITH_COMMANDS]
+    return [each for each in ends if each[2] not in _WITH_COMMANDS]
 
 
 def _spots(tools: Iterable[Entrance | UnaskedEnd], after: FlowEdit) -> list[Spot]:
@@ -356,6 +356,20 @@ def without_its_list(project: Foreign, name: str) -> str:
         and agent.header.get("agents")
     )
     return "; and take `agents` out of its header" if is_listed else ""
+
+
+def without_push(agent: Agent, pushing: Sequence[Grant]) -> str | None:
+    """The hint for an agent that pushes by some tools: no permission of its job is one of an app."""
+    changes = [] if agent.as_app else ["write `contents: read` under `permissions`"]
+    only = pushing[0]
+    refusal = only.narrower or (only.refusal and f"write {only.refusal}")
+    if agent.as_app and len(pushing) == 1 and refusal:
+        changes = [f"{refusal} ({place((only.refusal_at or only.at).location)})"]
+    elif all(each.tool not in _WITH_COMMANDS for each in pushing):
+        tools = [f"`{excerpt(each.tool)}` ({place(each.at.location)})" for each in pushing]
+        changes.append(f"deny {' and '.join(tools)}")
+    fails = f", and {agent.stops_with_it}" if agent.stops_with_it and not agent.as_app else ""
+    return f"{', or '.join(changes)}; then it cannot push{fails}" if changes else None
 
 
 def without_call(at: Place) -> str | None:

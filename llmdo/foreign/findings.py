@@ -11,12 +11,12 @@ from llmdo.base.values import replace
 from llmdo.foreign import advice, flows, legs
 from llmdo.foreign.building import EVERYONE, STARTS, named
 from llmdo.foreign.edits import (
-    WITH_COMMANDS,
     ends_all_calls,
     names_text,
     way_text,
     without_call,
     without_its_list,
+    without_push,
 )
 from llmdo.foreign.flows import UNKNOWN
 from llmdo.foreign.instead import MANY, few_tools, in_a_header
@@ -31,13 +31,13 @@ from llmdo.syntax.document import Place
 from llmdo.syntax.frontmatter import late_header
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping
 
     from llmdo.base.checking import Check
     from llmdo.base.diagnostic import Diagnostic
     from llmdo.foreign import Foreign
     from llmdo.foreign.flows import Flow
-    from llmdo.foreign.team import Agent, Grant
+    from llmdo.foreign.team import Agent
     from llmdo.graph.resolved import Entry
     from llmdo.reach.risks import Gain
     from llmdo.reach.rows import Row
@@ -505,24 +505,10 @@ def foreign_stranger_pushes(project: Foreign) -> Iterator[Diagnostic]:
                 "LDO556",
                 agent.at.location,
                 f"`{name}` can push on a stranger's word, by {tool}; {agent.started_by}{condition}",
-                hint=_no_push(agent, pushing),
+                hint=without_push(agent, pushing),
                 related=[Related(at, f"this lets it push: {tool}")],
                 subject=name,
             )
-
-
-def _no_push(agent: Agent, pushing: Sequence[Grant]) -> str | None:
-    """The hint for an agent that pushes by some tools: no permission of its job is one of an app."""
-    changes = [] if agent.as_app else ["write `contents: read` under `permissions`"]
-    only = pushing[0]
-    refusal = only.narrower or (only.refusal and f"write {only.refusal}")
-    if agent.as_app and len(pushing) == 1 and refusal:
-        changes = [f"{refusal} ({place((only.refusal_at or only.at).location)})"]
-    elif all(each.tool not in WITH_COMMANDS for each in pushing):
-        tools = [f"`{excerpt(each.tool)}` ({place(each.at.location)})" for each in pushing]
-        changes.append(f"deny {' and '.join(tools)}")
-    fails = f", and {agent.stops_with_it}" if agent.stops_with_it and not agent.as_app else ""
-    return f"{', or '.join(changes)}; then it cannot push{fails}" if changes else None
 
 
 def _of_flow(project: Foreign, code: str, name: str, flow: Flow, sentence: str) -> Diagnostic:
