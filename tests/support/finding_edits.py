@@ -17,6 +17,7 @@ from tests.support.finding_headers import (
     cut_out,
     deleted,
     fence_below,
+    first_line,
     in_quotes,
     moved_down,
     own_line,
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
 
 _BETWEEN = re.compile(r"[;:?] (?=(?:[^`]*`[^`]*`)*[^`]*$)")
 _REST = re.compile(
-    r",? and what else it needs|, which (?:leaves the tools and commands that read|takes it away|allow as much)| and so on"
+    r",? and what else it needs|, a server's tool as .*|, which (?:leaves the tools and commands that read|takes it away|allow as much)| and so on"
 )
 _AT = re.compile(r"(?P<change>.*?) \((?P<place>[^() ]+)\)")
 
@@ -244,6 +245,17 @@ def _as_input(files: Edited, match: re.Match[str], each: Diagnostic) -> None:
         files.insert(path, inputs, line)
 
 
+def _into_settings(files: Edited, match: re.Match[str], each: Diagnostic) -> None:
+    """Writes keys into the settings that an input of a step has as a text of JSON."""
+    path, offset = files.at(match["at"])
+    own = next(own for own in reversed(files.chain(path, offset)) if own.name == match["input"])
+    more: Any = json.loads(f"{{{match['line']}}}")
+    more = {match["key"]: more} if match["key"] else more
+    settings = json.dumps(merged(json.loads(str(own.value.value)), more)).replace("'", "''")
+    files.set_pair(path, own, f"{match['input']}: '{settings}'")
+    del each
+
+
 def _value(files: Edited, match: re.Match[str], each: Diagnostic) -> None:
     """Writes a key with another value in place of that key."""
     path, start, _ = stretch(files, each)
@@ -350,6 +362,8 @@ _FORMS: tuple[tuple[re.Pattern[str], Callable[[Edited, re.Match[str], Diagnostic
     (re.compile(r"it belongs in `\[(?P<table>[\w.]+)\]`(?P<path>)"), _moved_to),
     (re.compile(r"write `---` in a line of its own"), own_line),
     (re.compile(r"leave (?P<every>every )?`---` out of (?:the|its) header"), cut_out),
+    (re.compile(r"write `---` as the first line"), first_line),
+    (re.compile(rf"write {_LINE} in its header, with `---` as its first line"), first_line),
     (re.compile(r"delete the `(?P<text>[^`]+)`"), deleted),
     (re.compile(r"delete every blank and empty line around it"), blank_out),
     (re.compile(r"move what stands above the header below it"), moved_down),
@@ -360,9 +374,11 @@ _FORMS: tuple[tuple[re.Pattern[str], Callable[[Edited, re.Match[str], Diagnostic
     (re.compile(rf"write {_LINE} before it(?:, and (?P<more>`[^`]+` under `[^`]+`) \((?P<at>[^()]+)\))?"), _before_step),
     (re.compile(rf"write it below `(?P<event>[^`]+)`, with {_LINE}"), _below_event),
     (re.compile(r"give it a name of its own"), _own_name),
+    (re.compile(rf"name whole commands, such as {_NEW}"), named),
     (re.compile(r"write it as a list, with what stands in `args`|write its words at the end of `command`"), _as_list),
     (re.compile(rf"use `(?P<option>--\w+)` in {_KEY}"), _option_for_input),
     (re.compile(rf"write {_LINE} as its {_KEY}"), _as_input),
+    (re.compile(rf"write {_LINE} (?:into|under {_KEY} of) its `(?P<input>\w+)` \((?P<at>[^()]+)\)"), _into_settings),
     (re.compile(r"write `(?P<line>readonly: true)` in place of `readonly: false`"), _value),
     (re.compile(r"declare it in `(?P<path>[^`]+)`"), _declared),
     (re.compile(r"write (?P<keys>`\w+`(?: and `\w+`)*) into it"), _into_it),

@@ -51,6 +51,13 @@ def blank_out(files: Edited, match: re.Match[str], each: Diagnostic) -> None:
     files.put(path, 0, own.end(), "---\n")
 
 
+def first_line(files: Edited, match: re.Match[str], each: Diagnostic) -> None:
+    """Writes `---` in place of a first line of other dashes, and a line into the header if the hint has one."""
+    path, text = each.at.path, files.text(each.at.path)
+    line = f"{match['line']}\n" if match.groupdict().get("line") else ""
+    files.put(path, 0, text.find("\n") + 1, f"---\n{line}")
+
+
 def moved_down(files: Edited, match: re.Match[str], each: Diagnostic) -> None:
     """Moves what stands above a header below it, and writes a line into it if the hint has one."""
     path, text = each.at.path, files.text(each.at.path)

@@ -102,7 +102,8 @@ def gemini_narrower(site: Site, tree: Checkout) -> str:
     ]
     limited = bool(tools) and not _is_before_servers_are_limited(site)
     needs = f"{NEEDS}, a server's tool as {' or '.join(tools)}" if limited else NEEDS
-    return f"write {edit} {where}, {needs}; {LOSES}{f', {OF_ALL}' if SETTINGS in where else ''}"
+    kept = " but the servers of its `mcpServers`" if tools and not limited else ""
+    return f"write {edit} {where}, {needs}; {LOSES}{kept}{f', {OF_ALL}' if SETTINGS in where else ''}"
 
 
 def gemini_starts(site: Site, tree: Checkout) -> Iterator[Grant]:
