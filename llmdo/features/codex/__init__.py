@@ -14,9 +14,5 @@ FILES = (CONFIG, AGENTS, RULES, PROFILES, HOOKS)
 
 EXTENSION = Extension(
     name="codex",
-    formats={
-        "codex": ForeignFormat(
-            FILES, "llmdo.features.codex", "Codex", below=(CONFIG, f"{FOLDER}agents/*.toml")
-        )
-    },
+    formats={"codex": ForeignFormat(FILES, "llmdo.features.codex", "Codex", below=FILES)},
 )

@@ -31,7 +31,7 @@ EXTENSION = Extension(
             FILES,
             "llmdo.features.copilot",
             "GitHub Copilot",
-            below=(".github/agents/*.md", ".github/chatmodes/*.md", f".github/prompts/*{PROMPT}"),
+            below=(".github/agents/*.md", ".github/chatmodes/*.md", f".github/prompts/*{PROMPT}", HOOKS),
         )
     },
 )

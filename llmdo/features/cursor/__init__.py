@@ -14,9 +14,5 @@ FILES = (AGENTS, COMMAND_LINE, EDITOR, SERVERS, SANDBOX, HOOKS)
 
 EXTENSION = Extension(
     name="cursor",
-    formats={
-        "cursor": ForeignFormat(
-            FILES, "llmdo.features.cursor", "Cursor", below=(".cursor/agents/*.md", COMMAND_LINE, SERVERS)
-        )
-    },
+    formats={"cursor": ForeignFormat(FILES, "llmdo.features.cursor", "Cursor", below=FILES)},
 )

@@ -15,5 +15,9 @@ FILES = (AGENTS, SETTINGS, *EXTENSIONS, POLICIES)
 
 EXTENSION = Extension(
     name="gemini",
-    formats={"gemini": ForeignFormat(FILES, "llmdo.features.gemini", "Gemini CLI", below=(AGENTS, SETTINGS))},
+    formats={
+        "gemini": ForeignFormat(
+            FILES, "llmdo.features.gemini", "Gemini CLI", below=(AGENTS, SETTINGS, POLICIES)
+        )
+    },
 )

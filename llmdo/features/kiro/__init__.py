@@ -11,5 +11,5 @@ FILES = (*AGENTS, SERVERS, *HOOKS)
 
 EXTENSION = Extension(
     name="kiro",
-    formats={"kiro": ForeignFormat(FILES, "llmdo.features.kiro", "Kiro", below=(*AGENTS[:1], SERVERS))},
+    formats={"kiro": ForeignFormat(FILES, "llmdo.features.kiro", "Kiro", below=FILES)},
 )

@@ -27,7 +27,7 @@ EXTENSION = Extension(
             FILES,
             "llmdo.features.opencode",
             "opencode",
-            below=(".opencode/agent/*.md", ".opencode/agents/*.md", *PLUGINS, *TOOLS),
+            below=FILES,
         )
     },
 )

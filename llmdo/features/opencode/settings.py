@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from llmdo.base.diagnostic import excerpt, nearest
@@ -39,6 +40,9 @@ _RENAMED = {
 _NOTES = frozenset({"comment", "description", "name", "note", "notes", "title"})
 """Keys of what people write down for themselves, as they do in keys that begin with a sign."""
 
+_VARIABLE = re.compile(r"\$\{(?:env:)?([A-Za-z_]\w*)(?::-[^}]*)?\}", re.ASCII)
+"""A variable as other clients fill it in: opencode gives the text to the server as it is."""
+
 
 def servers_in(document: Document) -> dict[str, tuple[Server, Place]]:
     """The servers of settings, each with its place, by the keys that opencode heeds."""
@@ -55,6 +59,21 @@ def judge(files: Files, document: Document) -> None:
         for key in table(at.data):
             if key not in known | _NOTES and key[:1].isalpha():
                 _unknown(files, Place(document, (*at.route, key), of_key=True), what, known)
+    for name, value in table(document.data, "mcp").items():
+        for key in ("environment", "headers", "url"):
+            if key in _keys(value) and key in table(value):
+                _judge_variables(files, Place(document, ("mcp", name, key)))
+
+
+def _judge_variables(files: Files, at: Place) -> None:
+    """Notes the variables that opencode does not fill in, at a text or at each value of a table."""
+    for place in [at, *(Place(at.document, (*at.route, key)) for key in table(at.data))]:
+        if written := _VARIABLE.search(text(place.data)):
+            form = f"{{env:{written[1]}}}"
+            message = f"opencode fills in `{form}` only, and leaves `{excerpt(written[0])}` as it is"
+            if written[0].startswith("${env:"):
+                message = f"opencode fills in `{form}` and leaves the `$` before it"
+            files.note("LDO151", place, message, f"write `{form}` in place of `{excerpt(written[0])}`")
 
 
 def _tables(document: Document) -> Iterator[tuple[Place, str, frozenset[str]]]:
