@@ -52,7 +52,9 @@ _TOOL = re.compile(r"\w+(?:\([^()]*\))?(?: \w+)*|(?i:agent/(?:runSubagent|\*))|c
 """An item of a list that is the name of a tool of a client itself, or of several with blanks between them."""
 _COMMA = re.compile(r",(?![^(]*\))")
 """A comma between two tools, not within what one is allowed for."""
-_CALLS = frozenset({"agent", "agent/*", "agent/runsubagent", "custom-agent", "runsubagent", "task"})
+_CALLS = frozenset(
+    {"agent", "agent/*", "agent/runsubagent", "custom-agent", "runsubagent", "task", "workflow"}
+)
 """The names in lower case of the tool that calls agents: both of Claude Code, and those of Copilot in each place."""
 _PLAIN = re.compile(r"[A-Za-z][\w./-]*(?:/\*|\((?:[^(),\[\]{}\"'#:]|:(?! ))*\))?")
 """An item of a list that YAML takes as it is."""

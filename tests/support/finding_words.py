@@ -80,7 +80,7 @@ def of_server(files: Edited, match: re.Match[str], each: Diagnostic) -> None:
         if "/" not in name and name != server:
             for at in (each.at, *(other.at for other in each.related)):
                 text, (path, start) = files.text(at.path), files.at(place(at))
-                for word in [*re.finditer(rf"(?<![\w/-]){re.escape(name)}(?![\w/-])", text)][::-1]:
+                for word in re.finditer(rf"(?<![\w/-]){re.escape(name)}(?![\w/-])", text):
                     if start is None or word.start() >= text.rfind("\n", 0, start):
                         files.put(path, word.start(), word.end(), f"{server}/{_short(name, server, new)}")
                         break

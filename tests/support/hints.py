@@ -26,7 +26,7 @@ FLOWS = ("LDO552", "LDO555")
 _BETWEEN = re.compile(r"; (?=(?:[^`]*`[^`]*`)*[^`]*$)")
 _CHANGE = re.compile(r"(?P<change>.*?)(?: \((?P<place>[^`]*)\))?(?P<also>, also from other agents)?")
 _STILL = re.compile(
-    r"(?P<names>`.*`)(?: of `.*)? (?:still brings?|may still bring) (?:words|words if its model has it)"
+    r"(?P<names>`(?:(?! of `).)*`)(?: of `.*)?(?: and \d+ more)? (?:still brings?|may still bring) (?:words|words if its model has it)"
 )
 _SECOND = re.compile(r"(?P<names>`.*`) can then still send data: (?P<change>.*)")
 _MILDER = re.compile(r"a milder flow stays, by (?P<names>.*)")
@@ -39,6 +39,8 @@ _OTHERS = re.compile(
 """The words by which a hint says that other agents change as well."""
 _SETTINGS = re.compile(r"\(\S*(?:\.claude/settings\S*\.json|\.codex/config\.toml)(?::\d+:\d+)?\)")
 """A place in settings that are those of all agents, as whoever reads it sees."""
+_ALIKE = re.compile(r", which \d+ files name$")
+"""The end of a finding about several files, of which an edit leaves fewer."""
 _ASKED = ": a person is then asked each time"
 
 
@@ -196,11 +198,11 @@ def _of_flow(flow: Flow, left: Flow | None, words: Promise) -> list[str]:
 
 def new_findings(before: Foreign, after: Foreign) -> list[str]:
     """The warnings that only the edited files have, but for those that a flow, or a shorter circle, stood for."""
-    old = {(each.code, each.subject, each.message) for each in findings.check(before)}
+    old = {(each.code, each.subject, _ALIKE.sub("", each.message)) for each in findings.check(before)}
     return [
         f"new: {each.code} {each.message}"
         for each in findings.check(after)
-        if (each.code, each.subject, each.message) not in old
+        if (each.code, each.subject, _ALIKE.sub("", each.message)) not in old
         and each.code not in (*FLOWS, "LDO350", "LDO550", "LDO556")
         and (each.severity != "note")
     ]
