@@ -243,7 +243,7 @@ def _still_gained(project: Foreign, entry: Entry, gain: Gain, cut: str) -> str:
         return without_its_list(project, entry.name)
     analysis, workers = project.choice, project.choice.graph.workers
     walk = analysis.walk(entry)
-    gained = [row.capability for row in gain.rows if row.capability != STARTS]
+    gained = [row.capability for row in gain.rows]
     by_text: dict[str, list[str]] = {}
     for use in workers[entry.name].uses:
         if use.name not in workers or use.name == gain.first.name:

@@ -17,10 +17,14 @@ _NAMES = {
         "bash", "command", "executecommand", "executeshell", "powershell", "runcommand", "runshellcommand",
         "runterminalcmd", "runterminalcommand", "shell", "terminal",
     ),
-    "edit": ("applydiff", "applypatch", "edit", "editfile", "multiedit", "replace", "searchreplace", "strreplace"),
+    "edit": (
+        "applydiff", "applypatch", "edit", "editfile", "multiedit", "replace", "replaceinfile", "searchreplace",
+        "strreplace",
+    ),
     "fetch": ("fetch", "fetchurl", "webfetch"),
-    "find": ("fileglob", "find", "findfiles", "glob", "listdir", "listdirectory", "listfiles", "ls"),
+    "find": ("fileglob", "find", "findfiles", "glob"),
     "grep": ("codebasesearch", "grep", "grepsearch", "searchcode", "searchfiles"),
+    "list": ("listdir", "listdirectory", "listfiles", "ls"),
     "read": ("read", "readfile", "readfiles", "readmanyfiles"),
     "search": ("googlewebsearch", "searchweb", "websearch"),
     "write": ("createfile", "write", "writefile", "writetofile"),
@@ -43,7 +47,8 @@ def meant_tool(name: str, known: Iterable[str], own: Mapping[str, str]) -> str |
 
     A name of another client is matched by what its tool does, any other by its spelling, to no tool of another kind.
     """
-    if tool := own.get(_DOES.get(re.sub("[_-]", "", name).casefold(), "")):
+    does = _DOES.get(re.sub("[_-]", "", name).casefold(), "")
+    if tool := own.get(does) or (own.get("find") if does == "list" else None):
         return tool
     kinds = _kinds(name)
     return nearest(name, [each for each in known if not _differ(kinds, _kinds(each))])

@@ -387,7 +387,7 @@ _TROUBLES: tuple[tuple[str, str, str | None], ...] = (
     ("node content", "text cannot start with `{}`", "put it in quotes"),
     ("mapping values are not allowed", "a `:` before a blank is not allowed here", None),
     ("quoted scalar.* end of stream", "the quotes that open here are never closed", None),
-    ("escape|hexa", "double quotes know no such escape", "use single quotes, or write `\\\\` for `\\`"),
+    ("escape|hexa", "double quotes know no such escape", "write `\\\\` for `\\`"),
     ("',' or '\\]'", "`,` or `]` is missing in a list", None),
     ("',' or '}'", "`,` or `}}` is missing in a mapping", None),
     ("could not find expected ':'", "`:` is missing after this key", None),

@@ -105,3 +105,11 @@ def fence_below(files: Edited, match: re.Match[str], each: Diagnostic) -> None:
 def deleted(files: Edited, match: re.Match[str], each: Diagnostic) -> None:
     path, start, _ = stretch(files, each)
     files.put(path, start, start + len(match["text"]), "")
+
+
+def escaped(files: Edited, match: re.Match[str], each: Diagnostic) -> None:
+    """Writes a backslash twice where the finding has one."""
+    del match
+    path, start, _ = stretch(files, each)
+    at = files.text(path).rfind("\\", 0, start + 1)
+    files.put(path, at, at, "\\")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from llmdo.base.diagnostic import place
 from tests.support.edited_files import Edited, NotMadeError
-from tests.support.hint_changes import names_in
+from tests.support.hint_changes import names_in, take
 
 if TYPE_CHECKING:
     from llmdo.base.diagnostic import Diagnostic
@@ -69,6 +69,8 @@ def several(files: Edited, match: re.Match[str], each: Diagnostic) -> None:
         if at is None:
             raise NotMadeError(f"no {before} there")
         files.put(path, at.start(), at.end(), new)
+    for name in names_in(match["rest"] or ""):
+        take(files, place(each.at), "tools", name)
 
 
 def of_server(files: Edited, match: re.Match[str], each: Diagnostic) -> None:

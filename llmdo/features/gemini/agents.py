@@ -10,6 +10,7 @@ from llmdo.base.parts import items, table, text
 from llmdo.base.values import dataclass
 from llmdo.features.gemini.settings import LINES, ORIGIN, GeminiRules, tool_called
 from llmdo.foreign import servers
+from llmdo.foreign.edits import names_text
 from llmdo.foreign.events import started
 from llmdo.foreign.files import renaming
 from llmdo.foreign.lines import Line
@@ -38,7 +39,7 @@ DISCOVERED = Line("discovered_tool_*", (capability_of("discovered"),), "needs_ap
 """The tools that `tools.discoveryCommand` prints: unknown before it runs."""
 _BY_MEANING = {
     "command": "run_shell_command", "edit": "replace", "fetch": "web_fetch", "find": "glob", "grep": "grep_search",
-    "read": "read_file", "search": "google_web_search", "write": "write_file",
+    "list": "list_directory", "read": "read_file", "search": "google_web_search", "write": "write_file",
 }  # fmt: skip
 """The tools for what those of other clients do."""
 MANY = 6  # names in a message
@@ -200,7 +201,9 @@ class AgentFile:
         hint = renaming(place, strange[0], near[strange[0]])
         if len(strange) > 1:
             meant = ", ".join(f"`{tool}` for `{excerpt(name)}`" for name, tool in near.items() if tool)
-            hint = f"write {meant}" if meant else None
+            rest = names_text(name for name, tool in near.items() if not tool)
+            others = f", and take {rest} out" if rest and not more else ""
+            hint = f"write {meant}{others}" if meant else None
         self.files.note("LDO250", place, message, hint)
 
     def _listed(self) -> list[tuple[str, Place]] | None:

@@ -318,9 +318,9 @@ def _problems(site: Site, tree: Checkout) -> Iterator[Diagnostic]:
     if at := broken_settings(site):
         yield finding("LDO153", at.location, "`settings` is no JSON, so Gemini CLI does not start")
     if (flag := is_told_to_allow(site)) and not firewall_of(site):  # a lock confines by its firewall instead
-        yield finding(
-            "LDO554", site.place("run").location, f"`{flag}` allows every tool here, so none is refused"
-        )
+        at = site.place("run")
+        at = site.spot(at, flag) if flag.startswith("--") else at
+        yield finding("LDO554", at.location, f"`{flag}` allows every tool here, so none is refused")
     permission = site.variables.get(OPENCODE_PERMISSION) if program == "opencode" else None
     if permission and permission.value.strip() and not opencode_variable(site, permission.name):
         message = f"`{permission.name}` is no JSON, so opencode skips it"
