@@ -77,6 +77,11 @@ _FLAG_OF_SERVERS = "--servers"
 _REGISTRY = re.compile(r"(?:jsr|npm):")
 """The place that Deno has a package from."""
 _CONTAINERS = frozenset({"docker", "nerdctl", "podman"})
+_OPENED = re.compile(
+    r"--(?:cap-add|device|ipc|pid|privileged|security-opt|userns|volumes-from)\b.*|-v.+|.*\.sock\b.*",
+    re.DOTALL,
+)
+"""A word of a command that lets a container out to the machine, or that may."""
 _MOUNT = re.compile(r"(?:.*,)?(?:source|src)=(?P<source>[^,]+).*|(?P<path>[.~/$][^:]*):.*")
 """A folder of the machine, as `--mount` and `--volume` have it; another name is a volume of the container alone."""
 _READ_ONLY = re.compile(r".*(?::(?:.*,)?ro(?:,.*)?|,(?:readonly|ro)(?:=true)?(?:,.*)?)")
@@ -111,8 +116,9 @@ def _words(name: str) -> list[str]:
 
 
 def _is_in_a_container(server: Server) -> bool:
-    """Whether a command starts a container of its own for it."""
-    return (server.command or "").rpartition("/")[2] in _CONTAINERS and server.args[:1] == ("run",)
+    """Whether a command starts a container of its own for it, which keeps what runs there from the machine."""
+    starts_one = (server.command or "").rpartition("/")[2] in _CONTAINERS and server.args[:1] == ("run",)
+    return starts_one and not any(map(_OPENED.fullmatch, server.args))
 
 
 def _contained(server: Server) -> Iterator[Capability]:
