@@ -17,6 +17,7 @@ import yaml
 from llmdo.base.diagnostic import Diagnostic, Related, excerpt, finding
 from llmdo.base.source import Span
 from llmdo.syntax.document import Document
+from llmdo.syntax.header_problems import bad_character, merge_conflict, quotes_problem, syntax_problem
 from llmdo.syntax.plain import WORDS
 
 if TYPE_CHECKING:
@@ -33,6 +34,8 @@ if TYPE_CHECKING:
     Mark = MarkOfPython | MarkOfC
 
 FENCE = "---"
+_BEFORE = len(FENCE) + 1
+"""The characters before a header."""
 
 MAX_HEADER = 64 * 1024  # bytes: more is a missing closing line
 MAX_NESTING = 16
@@ -50,7 +53,40 @@ class YamlBounds(NamedTuple):
 HEADER_BOUNDS = YamlBounds(MAX_HEADER, 5_000)
 MAX_DIGITS = 18  # every such integer fits into 64 bits
 
-_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+class _PythonLoader(yaml.SafeLoader):
+    """PyYAML's loader where libyaml is missing: it takes the same tabs, and refuses the same escapes."""
+
+    def _skip_blanks(self) -> str:
+        length = 0
+        while self.peek(length) in " \t":
+            length += 1
+        blanks: str = self.prefix(length)
+        self.forward(length)
+        return blanks
+
+    def scan_to_next_token(self) -> None:
+        super().scan_to_next_token()
+        while self.peek() == "\t" and (self.flow_level or not self.allow_simple_key):
+            self._skip_blanks()
+            super().scan_to_next_token()
+
+    def scan_plain_spaces(self, indent: int, start_mark: MarkOfPython) -> list[str] | None:
+        blanks = self._skip_blanks()
+        parts = super().scan_plain_spaces(indent, start_mark)
+        return [blanks] if parts == [] and blanks else parts
+
+    def scan_flow_scalar_non_spaces(self, double: bool, start_mark: MarkOfPython) -> list[str]:  # noqa: FBT001
+        try:
+            parts: list[str] = super().scan_flow_scalar_non_spaces(double, start_mark)
+            "".join(parts).encode()
+        except (ValueError, OverflowError):
+            context, problem = "while scanning a double-quoted scalar", "found an escape of no character"
+            raise yaml.scanner.ScannerError(context, start_mark, problem, start_mark) from None
+        return parts
+
+
+_LOADER = getattr(yaml, "CSafeLoader", _PythonLoader)
 
 _NUMERIC = frozenset("0123456789+-.")
 # Digits may be grouped by `_`, as in TOML: the one step beyond the 1.2 core scalars.
@@ -84,7 +120,7 @@ def parse(
     problems = tuple(reader.problems)
     # Whatever went wrong first: the conflict is the reason, and no key starts like that.
     if problems and (marker := _MERGE_MARKER.search(header)):
-        problems = (_merge_conflict(source, marker),)
+        problems = (merge_conflict(source, marker, _BEFORE),)
     return Document(source, reader.data, find, problems)
 
 
@@ -157,7 +193,7 @@ class _HeaderReader:
     def read(self, header: str) -> None:
         """Reads all of `header`, or as far as it can be read."""
         if hidden := _INVISIBLE_BREAKS.search(header):
-            self.problems.append(_bad_character(self._source, hidden))
+            self.problems.append(bad_character(self._source, hidden, _BEFORE))
             return
         handlers = self._handlers
         try:
@@ -170,11 +206,11 @@ class _HeaderReader:
             pass
         except yaml.reader.ReaderError:
             if unprintable := _UNPRINTABLE.search(header):
-                self.problems.append(_bad_character(self._source, unprintable))
+                self.problems.append(bad_character(self._source, unprintable, _BEFORE))
         except yaml.MarkedYAMLError as error:
             self.problems.append(
-                _quotes_problem(self._source, header, self._scalar_before, error)
-                or _syntax_problem(self._source, header, error)
+                quotes_problem(self._source, header, self._scalar_before, error)
+                or syntax_problem(self._source, header, error)
             )
 
     def _refuse(
@@ -364,92 +400,3 @@ def _span(start: Mark | None, end: Mark | None) -> Span:
 
 def _quote_hint(character: str) -> str:
     return f"put text that starts with `{character}` in quotes"
-
-
-def _merge_conflict(source: Source, marker: re.Match[str]) -> Diagnostic:
-    start, end = (len(FENCE) + 1 + offset for offset in marker.span())
-    hint = "keep one side and delete the lines that start with `<<<<<<<`, `=======` and `>>>>>>>`"
-    at = source.location(source.span_between(start, end))
-    return finding("LDO101", at, "a merge conflict is left in this file", hint=hint)
-
-
-def _bad_character(source: Source, match: re.Match[str]) -> Diagnostic:
-    start = len(FENCE) + 1 + match.start()
-    message = f"the character U+{ord(match[0]):04X} is not allowed in a header"
-    hint = "write it as an escape in double quotes"
-    return finding("LDO101", source.location(source.span_between(start, start + 1)), message, hint=hint)
-
-
-_TROUBLES: tuple[tuple[str, str, str | None], ...] = (
-    ("cannot start any token", "text cannot start with `{}`", "put it in quotes"),
-    ("scanning an (?:alias|anchor)", "text cannot start with `{}`", "put it in quotes"),
-    ("(?:scanning|parsing) a tag", "text cannot start with `{}`", "put it in quotes"),
-    ("node content", "text cannot start with `{}`", "put it in quotes"),
-    ("mapping values are not allowed", "a `:` before a blank is not allowed here", None),
-    ("quoted scalar.* end of stream", "the quotes that open here are never closed", None),
-    ("escape|hexa", "double quotes know no such escape", "write `\\\\` for `\\`"),
-    ("',' or '\\]'", "`,` or `]` is missing in a list", None),
-    ("',' or '}'", "`,` or `}}` is missing in a mapping", None),
-    ("could not find expected ':'", "`:` is missing after this key", None),
-    ("parsing a block mapping", "a new key is missing here", None),
-    ("parsing a block collection", "a new item, with `- `, is missing here", None),
-    ("sequence entries", "a list cannot start on this line", "start it on the line below its key"),
-    ("document start", "nothing may stand before or after the keys of a header", None),
-    ("scanning a block scalar", "nothing but a comment may follow `|` and `>`", None),
-)
-"""A pattern for PyYAML's message in either of its loaders, our sentence with the character there, and a hint."""
-
-_AT_THE_START = re.compile(
-    r"(?:scanning|parsing) (?:an alias|an anchor|a tag|a simple key|a \S*quoted scalar.* end of stream)"
-)
-"""Mistakes shown at the start of the text that holds them, not at the point of their detection."""
-
-_ESCAPED = {"'": "''", '"': '\\"'}
-"""The form of a quote inside quotes of its kind."""
-
-_SECOND_COLON = re.compile(r"[^'\"\[{]*: +[^'\"\[{|>].*:(?: |$)")
-
-
-def _quotes_problem(
-    source: Source, header: str, scalar: yaml.ScalarEvent | None, error: yaml.MarkedYAMLError
-) -> Diagnostic | None:
-    """The problem of text after the quotes of `scalar`; if these span lines, it is that the first was not closed."""
-    mark = error.problem_mark
-    if mark is None or scalar is None or scalar.style not in _ESCAPED:
-        return None
-    start, end = scalar.start_mark, scalar.end_mark
-    if start is None or end is None or end.line != mark.line or header[end.index : mark.index].strip(" "):
-        return None
-    if start.line != end.line:
-        at = Span(start.line + 2, start.column + 1, start.line + 2, start.column + 2)
-        message, hint = "the quotes that open here are not closed on their line", None
-    else:
-        at = Span(end.line + 2, end.column, end.line + 2, end.column + 1)
-        message = "the quotes close here, and text follows"
-        hint = f"write `{_ESCAPED[scalar.style]}` for a quote that is part of the text"
-    return finding("LDO101", source.location(at), message, hint=hint)
-
-
-def _syntax_problem(source: Source, header: str, error: yaml.MarkedYAMLError) -> Diagnostic:
-    """PyYAML's message about the header in one sentence, at its place."""
-    reason = f"{error.context or ''}: {error.problem}"
-    mark = error.problem_mark or error.context_mark
-    if error.context_mark and (_AT_THE_START.search(reason) or (mark and mark.index >= len(header))):
-        mark = error.context_mark
-    if mark is None:
-        return finding("LDO101", source.location(), "the header is not valid YAML")
-    character = header[mark.index : mark.index + 1].strip("\n")
-    span = Span(mark.line + 2, mark.column + 1, mark.line + 2, mark.column + 1 + len(character))
-    message, hint = "the header is not valid YAML from here on", None
-    for pattern, sentence, usual_hint in _TROUBLES:
-        if re.search(pattern, reason) and (character or "{}" not in sentence):
-            message, hint = sentence.format(character), usual_hint
-            break
-    line = header.split("\n")[mark.line] if character else ""
-    if character == "\t":
-        message, hint = "a tab is not allowed here", "indent with spaces"
-    elif character == "," and "node content" in reason:
-        message, hint = "an item is missing before this `,`", "delete the `,`"
-    elif "mapping values" in reason and _SECOND_COLON.match(line):
-        hint = "put the text in quotes if the `: ` is part of it"
-    return finding("LDO101", source.location(span), message, hint=hint)

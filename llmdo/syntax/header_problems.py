@@ -1,0 +1,126 @@
+"""The problems of a header that is no YAML: our sentence for what PyYAML refuses, at the place of the mistake."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from llmdo.base.diagnostic import Diagnostic, finding
+from llmdo.base.source import Span
+
+if TYPE_CHECKING:
+    from yaml import MarkedYAMLError, ScalarEvent
+
+    from llmdo.base.source import Source
+
+
+def merge_conflict(source: Source, marker: re.Match[str], before: int) -> Diagnostic:
+    """The problem of a merge conflict at `marker`, in a header after `before` characters."""
+    start, end = (before + offset for offset in marker.span())
+    hint = "keep one side and delete the lines that start with `<<<<<<<`, `=======` and `>>>>>>>`"
+    at = source.location(source.span_between(start, end))
+    return finding("LDO101", at, "a merge conflict is left in this file", hint=hint)
+
+
+def bad_character(source: Source, match: re.Match[str], before: int) -> Diagnostic:
+    """The problem of that one character, in a header after `before` characters."""
+    start = before + match.start()
+    message = f"the character U+{ord(match[0]):04X} is not allowed in a header"
+    hint = "write it as an escape in double quotes"
+    return finding("LDO101", source.location(source.span_between(start, start + 1)), message, hint=hint)
+
+
+_OF_ESCAPES = "quoted scalar.*(?:escape|hex)"
+
+_TROUBLES: tuple[tuple[str, str, str | None], ...] = (
+    ("cannot start any token", "text cannot start with `{}`", "put it in quotes"),
+    ("scanning an (?:alias|anchor)", "text cannot start with `{}`", "put it in quotes"),
+    ("(?:scanning|parsing) a tag", "text cannot start with `{}`", "put it in quotes"),
+    ("node content", "text cannot start with `{}`", "put it in quotes"),
+    ("mapping values are not allowed", "a `:` before a blank is not allowed here", None),
+    ("quoted scalar.* end of stream", "the quotes that open here are never closed", None),
+    (_OF_ESCAPES, "double quotes know no such escape", "write `\\\\` for `\\`"),
+    ("',' or '\\]'", "`,` or `]` is missing in a list", None),
+    ("',' or '}'", "`,` or `}}` is missing in a mapping", None),
+    ("could not find expected ':'", "`:` is missing after this key", None),
+    ("parsing a block mapping", "a new key is missing here", None),
+    ("parsing a block collection", "a new item, with `- `, is missing here", None),
+    ("sequence entries", "a list cannot start on this line", "start it on the line below its key"),
+    ("document start", "nothing may stand before or after the keys of a header", None),
+    ("scanning a block scalar", "nothing but a comment may follow `|` and `>`", None),
+)
+"""A pattern for PyYAML's message in either of its loaders, our sentence with the character there, and a hint."""
+
+_AT_THE_START = re.compile(
+    r"(?:scanning|parsing) (?:an alias|an anchor|a tag|a simple key|a \S*quoted scalar.* end of stream)"
+)
+"""Mistakes shown at the start of the text that holds them, not at the point of their detection."""
+
+_ESCAPED = {"'": "''", '"': '\\"'}
+"""The form of a quote inside quotes of its kind."""
+
+_SECOND_COLON = re.compile(r"[^'\"\[{]*: +[^'\"\[{|>].*:(?: |$)")
+
+
+def quotes_problem(
+    source: Source, header: str, scalar: ScalarEvent | None, error: MarkedYAMLError
+) -> Diagnostic | None:
+    """The problem of text after the quotes of `scalar`; if these span lines, it is that the first was not closed."""
+    mark = error.problem_mark
+    if mark is None or scalar is None or scalar.style not in _ESCAPED:
+        return None
+    start, end = scalar.start_mark, scalar.end_mark
+    if start is None or end is None or end.line != mark.line or header[end.index : mark.index].strip(" "):
+        return None
+    if start.line != end.line:
+        at = Span(start.line + 2, start.column + 1, start.line + 2, start.column + 2)
+        message, hint = "the quotes that open here are not closed on their line", None
+    else:
+        at = Span(end.line + 2, end.column, end.line + 2, end.column + 1)
+        message = "the quotes close here, and text follows"
+        hint = f"write `{_ESCAPED[scalar.style]}` for a quote that is part of the text"
+    return finding("LDO101", source.location(at), message, hint=hint)
+
+
+_HEX = "[0-9A-Fa-f]{2}"
+_ESCAPE = re.compile(
+    rf"\\(?:[\n\t 0abtnvfreNLP_/\"\\]|x{_HEX}|(?:u|U0000)(?![Dd][89A-Fa-f]){_HEX}{_HEX}"
+    rf"|U00(?:0[1-9A-Fa-f]|10){_HEX}{_HEX})"
+)
+"""An escape in double quotes (YAML 1.1, section 5.7); half a character has none."""
+
+
+def _unknown_escape(header: str, start: int) -> int:
+    """The index of the first backslash from `start` on that begins no escape."""
+    while escape := _ESCAPE.match(header, at := header.find("\\", start)):
+        start = escape.end()
+    return at
+
+
+def syntax_problem(source: Source, header: str, error: MarkedYAMLError) -> Diagnostic:
+    """PyYAML's message about the header in one sentence, at its place."""
+    reason = f"{error.context or ''}: {error.problem}"
+    mark = error.problem_mark or error.context_mark
+    if error.context_mark and (_AT_THE_START.search(reason) or (mark and mark.index >= len(header))):
+        mark = error.context_mark
+    if mark is None:
+        return finding("LDO101", source.location(), "the header is not valid YAML")
+    line, column, index = mark.line, mark.column, mark.index
+    if error.context_mark and re.search(_OF_ESCAPES, reason):
+        index = _unknown_escape(header, error.context_mark.index)
+        line, column = header.count("\n", 0, index), index - header.rfind("\n", 0, index) - 1
+    character = header[index : index + 1].strip("\n")
+    span = Span(line + 2, column + 1, line + 2, column + 1 + len(character))
+    message, hint = "the header is not valid YAML from here on", None
+    for pattern, sentence, usual_hint in _TROUBLES:
+        if re.search(pattern, reason) and (character or "{}" not in sentence):
+            message, hint = sentence.format(character), usual_hint
+            break
+    whole = header.split("\n")[line] if character else ""
+    if character == "\t":
+        message, hint = "a tab is not allowed here", "indent with spaces"
+    elif character == "," and "node content" in reason:
+        message, hint = "an item is missing before this `,`", "delete the `,`"
+    elif "mapping values" in reason and _SECOND_COLON.match(whole):
+        hint = "put the text in quotes if the `: ` is part of it"
+    return finding("LDO101", source.location(span), message, hint=hint)
