@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING, NamedTuple
 from llmdo.base.diagnostic import LlmdoError, did_you_mean
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
 _RUN = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}(?:\.[1-9][0-9]{0,5})?")
 _OF_FILE = re.compile(r"([A-Za-z0-9][A-Za-z0-9_-]{0,99}(?:\.[1-9][0-9]{0,5}(?=\.))?)\.")
 _OF_LATER_RUN = re.compile(r"[1-9][0-9]{0,5}\.")
 
+_AT_ONCE = 256
 PART = ".part"
 """The part of a file name after the id of a run being imported."""
 
@@ -23,6 +24,16 @@ PART = ".part"
 def new_run() -> str:
     """A unique id for a run; ids sort by time."""
     return f"{datetime.now(UTC):%Y%m%dT%H%M%S%f}"[:-3] + f"-{secrets.token_hex(4)}"
+
+
+def new_runs() -> Iterator[str]:
+    """Unique ids for runs, each after the one before; those of `new_run` have no order within a millisecond."""
+    last = ""
+    while True:
+        for run in sorted(new_run() for _ in range(_AT_ONCE)):
+            if run > last:
+                last = run
+                yield run
 
 
 def require_id(run: str) -> str:

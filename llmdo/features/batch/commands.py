@@ -8,6 +8,7 @@ import time
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
@@ -23,6 +24,7 @@ from llmdo.graph.toolkit import reachable
 from llmdo.graph.worker import Attachments
 from llmdo.journal.binding import reached
 from llmdo.journal.items import ENDED, STATES, Batch
+from llmdo.journal.naming import new_run, new_runs
 from llmdo.journal.opening import batches_of, runs_of
 from llmdo.journal.secrets import Known
 from llmdo.services.requirements import require_models
@@ -200,8 +202,6 @@ def put_in(request: BatchRequest, host: PuttingHost) -> tuple[PreparedRun, Batch
     prepared = request.prepared or prepare(
         request.start, host.tell, host.consent, partial(require_batch_models, request)
     )
-    from llmdo.runtime import new_run
-
     graph, root, working = prepared.graph, prepared.root, request.working
     if not is_workspace(root):
         raise LlmdoError(
@@ -226,8 +226,8 @@ def put_in(request: BatchRequest, host: PuttingHost) -> tuple[PreparedRun, Batch
     items = _placed(records, prepared.folders.root, entry.input, working.environ)
     bound = lock_of(graph, prepared.entry, references)
     batch = Batch(request.id or new_run(), prepared.entry, bound, time.time(), settings)
-    ids = new_run if request.run is None else lambda: request.run or new_run()
-    store = batches_of(root, working.environ).create(batch, items, ids)
+    runs = chain(filter(None, [request.run]), new_runs())
+    store = batches_of(root, working.environ).create(batch, items, partial(next, runs))
     number = sum(store.counts().values())
     counted = f"{number:,} item{'' if number == 1 else 's'}"
     host.tell(f"batch {batch.id}: {counted} for entry `{prepared.entry}`")
