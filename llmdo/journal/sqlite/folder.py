@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from llmdo.journal.stored import Result, Taker
 
 PATIENCE = 0.25  # seconds: whoever only asks whether a run is claimed holds the lock for a moment
-ATTEMPTS = 10  # the file vanishes when its owner ends
+ATTEMPTS = 100  # each is quick; the file vanishes when its owner ends
 
 
 @dataclass(frozen=True, slots=True)
