@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from llmdo.base.diagnostic import excerpt, place
-from llmdo.foreign.building import named
+from llmdo.foreign.building import EVENTS, named
 from llmdo.foreign.commands import through
 from llmdo.foreign.flows import EVENT, WayOut
 from llmdo.foreign.instead import (
@@ -80,7 +80,8 @@ class FlowEdit(NamedTuple):
 
     def ends(self, spot: Spot) -> bool:
         """Whether a tool is no longer below the agent."""
-        is_called = spot[0] == self.callee if self.callee else spot[0] != self.caller
+        worker = spot[0].removeprefix(EVENTS)
+        is_called = worker == self.callee if self.callee else worker != self.caller
         return spot in self.takes or (bool(self.caller) and is_called)
 
 
@@ -172,7 +173,9 @@ def unsure_after(flow: Flow, after: FlowEdit) -> str:
 
 def tools_text(spots: Iterable[Spot]) -> str:
     """The first tools of several, as a sentence has them."""
-    return names_text(tool if tool != "*" else toolset for _, toolset, tool in spots)
+    return names_text(
+        toolset if tool == "*" or worker.startswith(EVENTS) else tool for worker, toolset, tool in spots
+    )
 
 
 def names_text(names: Iterable[str]) -> str:

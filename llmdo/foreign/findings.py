@@ -187,15 +187,22 @@ def foreign_cycle(project: Foreign) -> Iterator[Diagnostic]:
 def foreign_unreached(project: Foreign) -> Iterator[Diagnostic]:
     """No agent calls an agent, and it is not what the format starts first.
 
-    It runs only where a person starts it by its name, or code does; or somebody forgot to name it, or to remove it.
-    Name it where it is to be called, or remove its file.
+    It runs only where a person starts it by its name, or code does; or somebody forgot to let another call it, or to
+    remove it. Let an agent call it, take out what closes it, or remove its file.
     """
+    agents = named(project.team.agents)
     for entry in project.graph.entries.values():
         if not entry.declared:
+            closed = [f"`{line}`" for line in agents[entry.name].closed_by]
             yield finding(
                 "LDO351",
                 entry.at.location,
-                f"no file names the agent `{entry.name}`: it runs only where a person or code starts it",
+                f"no person and no agent may start `{entry.name}`: its header says {' and '.join(closed)}"
+                if closed
+                else f"no agent may call `{entry.name}`: it runs only where a person or code starts it",
+                hint=f"take {closed[-1].partition(':')[0]}` out of its header, or remove its file"
+                if closed
+                else None,
                 subject=entry.name,
             )
 

@@ -12,7 +12,7 @@ from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from llmdo.foreign.building import named
+from llmdo.foreign.building import EVENTS, named
 from llmdo.foreign.known_servers import DATA, known_server
 from llmdo.foreign.picking import flows_apart
 from llmdo.foreign.plainest import plainest
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from llmdo.foreign import Foreign
-    from llmdo.foreign.team import Grant
+    from llmdo.foreign.team import Agent, Grant
     from llmdo.graph.described import Server
     from llmdo.policy.vocabulary import Decision
     from llmdo.reach.flows import Entrance, FlowRow, UnaskedEnd
@@ -94,9 +94,10 @@ class WayOut(IntEnum):
 
     ANY_COMMAND = 0
     OWN_CODE = 1
-    """A listed command that runs files of the project, by an agent that writes any of them and that strangers start.
+    """A listed command that runs files of the project, by an agent that writes any of them and gets strangers' words
+    with its start.
 
-    Whoever starts one himself wants it to build and test what it wrote.
+    Whoever starts one with his own words wants it to build and test what it wrote.
     """
     ANY_HOST = 2
     PUBLIC_HOST = 3
@@ -214,8 +215,10 @@ def worst_flows(project: Foreign) -> dict[str, Flow]:
                     for each, flows_too in asked
                     for other in flows_too(entry)
                 )
-                is_asked = guess in (None, "server") and _ASKED in question.levels
-                worst[entry.name] = Flow(plainest(flow), WayOut(flow.rank), guess, legs, of_pages, is_asked)
+                row = plainest(flow)
+                is_tool = not row.source[0].name.startswith(EVENTS)
+                is_asked = guess in (None, "server") and _ASKED in question.levels and is_tool
+                worst[entry.name] = Flow(row, WayOut(flow.rank), guess, legs, of_pages, is_asked)
                 break
     return worst
 
@@ -236,16 +239,12 @@ class _Tools:
             if each.server and not _is_declared(each.server) and _plain(name) not in given
         }
         self._known = {name for name in self._servers if words[name]} - self._undeclared
-        unknown = {name for name, each in toolsets.items() if each.server and not known_server(each.server)}
-        self._unknown = unknown - self._known
-        self._holding = {
-            name
-            for name, each in toolsets.items()
-            if each.server and (known := known_server(each.server)) and DATA in known.capabilities
-        }
+        known = {name: known_server(each.server) for name, each in toolsets.items() if each.server}
+        self._unknown = {name for name, server in known.items() if not server} - self._known
+        self._holding = {name for name, server in known.items() if server and DATA in server.capabilities}
         self.has_servers = bool(self._servers)
         """Whether private data may be read otherwise than by capabilities of our vocabulary."""
-        self._events = {event.toolset for agent in project.team.agents for event in agent.events}
+        self._events, self._unknown_events = _events(project)
         self._browsers = {name for name in self._servers if words[name] and words[name] <= PAGES}
         self._looked_at = {
             grant.toolset
@@ -268,14 +267,17 @@ class _Tools:
         """By an agent, its toolset and the tool: a server that one agent has in the cloud, another has in an editor."""
         self._runs_files: dict[str, set[tuple[str, str]]] = {}
         for name, agent in agents.items():
+            is_steered = bool(agent.started_by) or any(
+                each.toolset.startswith(EVENT) for each in agent.grants
+            )
             for grant in agent.grants:
-                self._add(name, grant, is_started=bool(agent.started_by))
+                self._add(name, grant, is_steered=is_steered)
         places = {runs_in for each in self._runs_in.values() for runs_in in each}
         self.places = sorted(places - {""}) or [""]
         """The places in which agents run, each asked about alone: words read in one steer no run in another."""
 
-    def _add(self, name: str, grant: Grant, *, is_started: bool) -> None:
-        """Adds a tool of an agent, which strangers may start."""
+    def _add(self, name: str, grant: Grant, *, is_steered: bool) -> None:
+        """Adds a tool of an agent, which a stranger's words may steer from its start."""
         if grant.asks_unless_reading:
             self._asking.add((name, grant.toolset))
         if grant.of_repository:
@@ -285,7 +287,7 @@ class _Tools:
         self._runs_in.setdefault((name, grant.toolset, grant.tool), set()).add(grant.runs_in)
         if grant.decision == "allowed" and Capability("fs.write") in grant.capabilities:
             self._writers.add(name)
-        if is_started and grant.decision == "allowed" and _runs_files(grant):
+        if is_steered and grant.decision == "allowed" and _runs_files(grant):
             self._runs_files.setdefault(name, set()).add((grant.toolset, grant.tool))
 
     def asked(self, question: _Question, runs_in: str) -> Unasked:
@@ -315,7 +317,11 @@ class _Tools:
         is_part = shape.toolset in self._servers and {each.name for each in shape.declared} == {UNTRUSTED}
         if self._is_documentation(shape) or self._only_makes(shape):
             return False
-        if self._is_guess(shape) or (is_part and _plain(shape.toolset) not in map(_plain, self._known)):
+        if (
+            self._is_guess(shape)
+            or _plain(shape.toolset) in self._unknown_events
+            or (is_part and _plain(shape.toolset) not in map(_plain, self._known))
+        ):
             own = _GUESSED
         elif (name, shape.tool) in self._offered:
             own = _OFFERED
@@ -446,9 +452,25 @@ def _is_of(host: str, hosts: Iterable[str]) -> bool:
     return any(host == each or host.endswith(f".{each}") for each in hosts)
 
 
+def _is_steered(agent: Agent) -> bool:
+    """Whether strangers start an agent, or what starts it may hold their words."""
+    return bool(agent.started_by) or any(each.toolset.startswith(EVENT) for each in agent.grants)
+
+
+def _events(project: Foreign) -> tuple[set[str], set[str]]:
+    """The toolsets of events, and those of which only the program is known: it may bring anybody's words."""
+    events = [event for agent in project.team.agents for event in agent.events]
+    unknown = {each.toolset for each in events if not any(able.scope for able in each.capabilities)}
+    return {each.toolset for each in events}, unknown
+
+
 def _runs_files(grant: Grant) -> bool:
-    """Whether a listed command runs files of the project: an interpreter, a builder, or a script by its path."""
-    if not any(each.name == "proc.exec" for each in grant.capabilities):
+    """Whether a listed command runs files of the project: an interpreter, a builder, or a script by its path.
+
+    One that fetches from hosts, such as `curl`, runs its arguments' programs alone.
+    """
+    names = {each.name for each in grant.capabilities}
+    if "proc.exec" not in names or any(Capability("net").covers_name(each) for each in names):
         return False
     text = grant.tool if "(" in grant.tool or grant.rule_at is None else str(grant.rule_at.data)
     program = text.partition("(")[2].split(" ")[0].rstrip(":*)")

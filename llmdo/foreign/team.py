@@ -188,6 +188,8 @@ class Agent:
     """Whether a person starts it."""
     is_callable: bool = True
     """Whether agents that may call every agent may call it."""
+    closed_by: tuple[str, ...] = ()
+    """The lines of its file by which neither a person starts it nor another agent calls it."""
     max_depth: int | None = None
     """The maximum depth of nested calls where a person starts it; None for that of its team."""
     nested_where: str = ""

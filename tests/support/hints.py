@@ -7,7 +7,7 @@ import shutil
 from typing import TYPE_CHECKING, NamedTuple
 
 from llmdo import foreign
-from llmdo.base.diagnostic import LlmdoError
+from llmdo.base.diagnostic import LlmdoError, excerpt
 from llmdo.foreign import findings
 from llmdo.foreign.building import named
 from llmdo.foreign.flows import worst_flows
@@ -138,9 +138,11 @@ def _made(files: Edited, change: str, where: str) -> str:
 
 
 def tools_of(flow: Flow) -> tuple[set[str], set[str]]:
-    """The names of what brings the words of the flows below an entry, and of the ways out."""
-    sources = {name for legs in flow.legs for each in legs.sources for name in (each.toolset, each.tool)}
-    ends = {name for legs in flow.legs for each in legs.ends for name in (each.toolset, each.tool)}
+    """The names, as a hint has them, of what brings the words of the flows below an entry, and of the ways out."""
+    sources = {
+        excerpt(name) for legs in flow.legs for each in legs.sources for name in (each.toolset, each.tool)
+    }
+    ends = {excerpt(name) for legs in flow.legs for each in legs.ends for name in (each.toolset, each.tool)}
     return sources, ends
 
 

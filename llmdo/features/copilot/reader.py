@@ -270,6 +270,7 @@ class _CopilotFileReader:
             return None
         calls, everyone = self._calls(tools, tool_names, at)
         description, model = header.get("description"), header.get("model")
+        closed_by = self._closed_by()
         return Agent(
             name=_name_of(self.path, self.text.document),
             at=at,
@@ -288,17 +289,25 @@ class _CopilotFileReader:
             everyone=everyone,
             inherits=tool_names is None,
             nested_where=NESTED_ALONE if where.editor and not self.project.is_nested else "",
-            is_entry=self._is_started(),
+            is_entry=not closed_by,
             is_callable=not self._is_prompt and self._may_be_called(),
+            closed_by=closed_by,
         )
 
     def _place(self, *route: str | int, of_key: bool = False) -> Place:
         return Place(self.text.document, route, of_key)
 
-    def _is_started(self) -> bool:
-        """Whether a person starts it, or Copilot's default session, which no file is about, may call it."""
-        is_hidden = any(self.header.get(key) is False for key in ("user-invocable", "user-invokable"))
-        return not is_hidden or (not self._is_prompt and self._may_be_called())
+    def _closed_by(self) -> tuple[str, ...]:
+        """The lines by which no person starts it, nor Copilot's default session, which no file is about."""
+        hidden = [key for key in ("user-invocable", "user-invokable") if self.header.get(key) is False]
+        if not hidden or (not self._is_prompt and self._may_be_called()):
+            return ()
+        lines = [f"{key}: false" for key in hidden]
+        if self.header.get("disable-model-invocation") is True:
+            lines.append("disable-model-invocation: true")
+        elif self.header.get("infer") is False:
+            lines.append("infer: false")
+        return tuple(lines)
 
     def _may_be_called(self) -> bool:
         """Whether other agents may choose it."""
