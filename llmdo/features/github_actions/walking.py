@@ -363,7 +363,9 @@ class WorkflowWalk:
             program, key = excerpt(unknown[0], MAX_NAME), unknown[1]
             other = renamed.get(others[0].program) if others else None
             what = f"`{excerpt(other, MAX_NAME)}` by another name, a program" if other else "a program"
-            message = f"`{program}` has a model's key (`{key}`) and is {what} that is not known: it may be an agent"
+            message = (
+                f"`{program}` has a model's key (`{key}`) and is {what} that is not known: it may be an agent"
+            )
             hint = "what it can do is what its own code, its token and its environment let it"
             self._note(document)
             self.problems.append(finding("LDO154", document.key(*at, "run"), message, hint=hint))
