@@ -360,7 +360,7 @@ def without_its_list(project: Foreign, name: str) -> str:
 
 def without_push(agent: Agent, pushing: Sequence[Grant]) -> str | None:
     """The hint for an agent that pushes by some tools: no permission of its job is one of an app."""
-    changes = [] if agent.as_app else ["write `contents: read` under `permissions`"]
+    changes = [] if agent.as_app else [agent.without_push or "write `contents: read` under `permissions`"]
     only = pushing[0]
     refusal = only.narrower or (only.refusal and f"write {only.refusal}")
     if agent.as_app and len(pushing) == 1 and refusal:

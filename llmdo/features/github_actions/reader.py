@@ -45,7 +45,7 @@ from llmdo.features.github_actions.other_agents import (
     unread_agent,
 )
 from llmdo.features.github_actions.table import LINES
-from llmdo.features.github_actions.tokens import acts_as_app, granted, pushes_later
+from llmdo.features.github_actions.tokens import acts_as_app, granted, pushes_later, without_contents
 from llmdo.features.github_actions.walking import WorkflowWalk
 from llmdo.features.github_actions.workflow import AFTER_A_RUN, OTHER, texts_of_step
 from llmdo.foreign.edits import names_text
@@ -192,6 +192,7 @@ def _agent(site: Site, repository: Tree, problems: list[Diagnostic]) -> Agent:
         narrower=_narrower(site, tree),
         sandbox=FIREWALL if firewall else None,
         as_app=acts_as_app(site),
+        without_push=without_contents(site),
         condition=STARTS_ONCE if lacks_token(site) else "",
         stops_with_it="the later step that pushes fails" if pushes_later(site) else "",
         starts=tuple(sorted(site.trigger.starts(by, unchecked), key=lambda start: start.event)),
