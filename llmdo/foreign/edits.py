@@ -152,9 +152,12 @@ def milder_after(flow: Flow, after: FlowEdit) -> list[Spot]:
     return _ways_out(left, after)
 
 
-def unsure_after(flow: Flow, after: FlowEdit) -> str:
-    """The rest of a hint about flows of which one part is not known that an edit leaves."""
+def unsure_after(flow: Flow, after: FlowEdit, *, as_grave: bool) -> str:
+    """The rest of a hint about flows of which one part is not known that an edit leaves, perhaps of `as_grave` alone."""
     left = [each for each in flow.legs if each.guess != flow.guess and _stays(each, after)]
+    if as_grave:
+        grave = ((each, (end for end in each.ends if end.rank <= flow.way)) for each in left)
+        left = [each for each, ends in grave if _spots(ends, after)]
     taken = {tool for _, _, tool in after.takes}
     named_before: set[Spot] = {*sources_of(flow)}
     texts = []
