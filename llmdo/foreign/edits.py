@@ -153,7 +153,7 @@ def milder_after(flow: Flow, after: FlowEdit) -> list[Spot]:
 
 
 def unsure_after(flow: Flow, after: FlowEdit, *, as_grave: bool) -> str:
-    """The rest of a hint about flows of which one part is not known that an edit leaves, perhaps of `as_grave` alone."""
+    """The rest of a hint about flows of which one part is not known that an edit leaves, perhaps the gravest alone."""
     left = [each for each in flow.legs if each.guess != flow.guess and _stays(each, after)]
     if as_grave:
         grave = ((each, (end for end in each.ends if end.rank <= flow.way)) for each in left)

@@ -24,9 +24,6 @@ from llmdo.features.github_actions.claude_code import (
 )
 from llmdo.features.github_actions.firewall import FIREWALL, behind, firewall_of, gateway_grants
 from llmdo.features.github_actions.gemini_runs import (
-    LOSES,
-    NEEDS,
-    OF_ALL,
     broken_settings,
     gemini_grants,
     gemini_narrower,
@@ -41,6 +38,7 @@ from llmdo.features.github_actions.other_agents import (
     is_its_action,
     is_told_to_allow,
     opencode_grants,
+    opencode_narrower,
     opencode_variable,
     unread_agent,
 )
@@ -67,8 +65,6 @@ if TYPE_CHECKING:
 COMPILED = ".lock.yml"
 """The ending of workflows that gh-aw compiles."""
 
-_FEW_OF_OPENCODE = '`{"permission": {"*": "deny", "read": "allow"}}`'
-_FEWER_OF_OPENCODE = f"write {_FEW_OF_OPENCODE} into `opencode.json`, {NEEDS}; {LOSES}, {OF_ALL}"
 _NO_EFFECT = "whatever others write then has no effect"
 _SCRUB = "CLAUDE_CODE_SUBPROCESS_ENV_SCRUB"
 """The variable by which Claude Code keeps the keys of models and clouds from its commands."""
@@ -203,7 +199,7 @@ def _narrower(site: Site, tree: Checkout) -> str:
     """The hint for an agent with every tool."""
     if site.run.program in ("gemini", "run-gemini-cli"):
         return gemini_narrower(site, tree)
-    return _FEWER_OF_OPENCODE if site.run.program == "opencode" else "name the tools that it needs"
+    return opencode_narrower(site, tree) if site.run.program == "opencode" else "name the tools that it needs"
 
 
 def _withheld(site: Site) -> Iterator[str]:
