@@ -91,7 +91,8 @@ def hint(project: Foreign, flow: Flow) -> str | None:
     if not (best := edit(project, flow)):
         return None
     idle = without_its_list(project, best.caller) if best.caller and not best.callee else ""
-    return f"{best.text}{idle}{_milder(project, flow, best) or unsure_after(flow, best)}{_or_asked(project, flow)}"
+    milder = _milder(project, flow, best)
+    return f"{best.text}{idle}{milder}{unsure_after(flow, best, as_grave=bool(milder))}{_or_asked(project, flow)}"
 
 
 def _or_asked(project: Foreign, flow: Flow) -> str:

@@ -153,9 +153,12 @@ def milder_after(flow: Flow, after: FlowEdit) -> list[Spot]:
     return _ways_out(left, after)
 
 
-def unsure_after(flow: Flow, after: FlowEdit) -> str:
-    """The rest of a hint about flows of which one part is not known that an edit leaves."""
+def unsure_after(flow: Flow, after: FlowEdit, *, as_grave: bool) -> str:
+    """The rest of a hint about flows of which one part is not known that an edit leaves, perhaps the gravest alone."""
     left = [each for each in flow.legs if each.guess != flow.guess and _stays(each, after)]
+    if as_grave:
+        grave = ((each, (end for end in each.ends if end.rank <= flow.way)) for each in left)
+        left = [each for each, ends in grave if _spots(ends, after)]
     taken = {tool for _, _, tool in after.takes}
     named_before: set[Spot] = {*sources_of(flow)}
     texts = []
@@ -363,7 +366,7 @@ def without_its_list(project: Foreign, name: str) -> str:
 
 def without_push(agent: Agent, pushing: Sequence[Grant]) -> str | None:
     """The hint for an agent that pushes by some tools: no permission of its job is one of an app."""
-    changes = [] if agent.as_app else ["write `contents: read` under `permissions`"]
+    changes = [] if agent.as_app else [agent.without_push or "write `contents: read` under `permissions`"]
     only = pushing[0]
     refusal = only.narrower or (only.refusal and f"write {only.refusal}")
     if agent.as_app and len(pushing) == 1 and refusal:

@@ -90,7 +90,8 @@ _FEW_TOOLS = {
     "qwen": "tools: [read_file, grep_search, glob]",
 }
 """A line that gives an agent of a format the tools that only read."""
-_FEW_IN_JSON = {"opencode": '"permission": {"*": "deny", "read": "allow", "grep": "allow"}'}
+FEW_OF_OPENCODE = '"permission": {"*": "deny", "read": "allow", "grep": "allow"}'
+_FEW_IN_JSON = {"opencode": FEW_OF_OPENCODE}
 """The same line for formats whose agents may be in files of JSON."""
 _FEW_IN_BLOCK = 'permission:` and below it `  "*": deny`, `  read: allow`, `  grep: allow'
 """The same for opencode, in a header that it repairs."""

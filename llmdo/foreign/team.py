@@ -168,6 +168,8 @@ class Agent:
     """The events that start it without a command of a person."""
     as_app: bool = False
     """Whether it acts on GitHub as an app, whatever its file permits the token of its job."""
+    without_push: str = ""
+    """The change after which its token no longer pushes, with its place; empty if the job's permissions say that."""
     condition: str = ""
     """The condition under which it runs at all, as the end of a sentence; empty if there is none to name."""
     stops_with_it: str = ""

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import yaml
 
+from llmdo.foreign.reading import without_comments
 from tests.support.edited_files import Edited, NotMadeError, Pair, below, merged, pairs_of, start_of, style_of
 
 if TYPE_CHECKING:
@@ -317,7 +318,7 @@ def _into_json(files: Edited, path: str, more: dict[str, Any]) -> None:
         files.create(path, json.dumps(more, indent=2))
         return
     text = files.text(path)
-    data = yaml.safe_load(text) if not path.endswith("c") else None
+    data = yaml.safe_load(without_comments(text) if path.endswith("c") else text)
     if not isinstance(data, dict):
         raise NotMadeError(f"no table in {path}")
     files.put(path, 0, len(text), json.dumps(merged(data, more), indent=2))

@@ -18,6 +18,8 @@ READ_ONLY = Line("Bash (only reads)", ("fs.list", "fs.read"), "allowed", "open",
 FILING = Line("Bash (files)", ("fs.delete", "fs.write", "proc.exec"), "needs_approval", "open", _CLAUDE_MODES)
 """`mkdir`, `touch`, `rm`, `rmdir`, `mv`, `cp` and `sed`, which mode `acceptEdits` allows."""
 _DESIGNS = ("data.untrusted", "fs.read", "net.connect:claude.ai")
+_OF_CLAUDE_AI = ("net.connect:claude.ai",)
+"""What shows nothing to anybody but Anthropic, and whom its user lets look."""
 
 TABLE = (
     Line("Read", ("fs.read",), "allowed", "declared", _CLAUDE),
@@ -47,9 +49,9 @@ TABLE = (
     Line("Agent", ("agent.delegate",), "allowed", "declared", _CLAUDE_AGENTS),
     Line("Task", ("agent.delegate",), "allowed", "declared", _CLAUDE_AGENTS),
     Line("Workflow", ("agent.delegate",), "allowed", "declared", _CLAUDE),
-    Line("Artifact", ("net.connect",), "needs_approval", "declared", _CLAUDE),
-    Line("RemoteTrigger", ("net.connect",), "allowed", "declared", _CLAUDE),
-    Line("ShareOnboardingGuide", ("net.connect",), "needs_approval", "declared", _CLAUDE),
+    Line("Artifact", _OF_CLAUDE_AI, "needs_approval", "declared", _CLAUDE),
+    Line("RemoteTrigger", _OF_CLAUDE_AI, "allowed", "declared", _CLAUDE),
+    Line("ShareOnboardingGuide", _OF_CLAUDE_AI, "needs_approval", "declared", _CLAUDE),
     Line("ClaudeDesign", _DESIGNS, "needs_approval", "declared", _CLAUDE),
     Line("DesignSync", _DESIGNS, "needs_approval", "declared", _CLAUDE),
     Line("ReadNotifications", ("data.untrusted",), "allowed", "declared", _CLAUDE),

@@ -11,7 +11,7 @@ from llmdo.base.parts import items, table, text
 from llmdo.base.values import dataclass, replace
 from llmdo.features.codex.tools import search_line
 from llmdo.features.github_actions.checkout import document_of
-from llmdo.features.github_actions.gemini_runs import is_yolo
+from llmdo.features.github_actions.gemini_runs import LOSES, NEEDS, OF_ALL, is_yolo
 from llmdo.features.github_actions.table import LINES
 from llmdo.features.github_actions.tokens import (
     OF_AN_APP,
@@ -31,7 +31,7 @@ from llmdo.features.opencode.reader import KEYS as OPENCODE_KEYS
 from llmdo.features.opencode.table import SEARCHING_MODELS
 from llmdo.foreign import servers
 from llmdo.foreign.files import Files
-from llmdo.foreign.instead import CODEX_BYPASSES, loss_of
+from llmdo.foreign.instead import CODEX_BYPASSES, FEW_OF_OPENCODE, few_tools, loss_of
 from llmdo.foreign.permissions import STRICTEST, PermissionRule, RuleTable, form
 from llmdo.foreign.scripts import EXPRESSION
 from llmdo.foreign.team import capability_of
@@ -241,8 +241,7 @@ def opencode_grants(site: Site, tree: Checkout) -> tuple[tuple[Grant, ...], bool
     at, token = site.at, token_of(site)
     if acts_as_app(site):
         token = TokenPermissions(OF_AN_APP, at)
-    documents = [document for path in OPENCODE_SETTINGS[:2] if (document := tree.json(path))][-1:]
-    documents += [each for name in _OPENCODE_VARIABLES if (each := opencode_variable(site, name))]
+    documents = _opencode_documents(site, tree)
     files, tables = Files(tree, "opencode"), [Place(each, ()) for each in documents]
     chosen = _of_chosen(site, files, tables)
     rules = [*rules_of(files, *tables), *rules_of_agent(files, chosen)]
@@ -269,6 +268,22 @@ def opencode_grants(site: Site, tree: Checkout) -> tuple[tuple[Grant, ...], bool
         for name, server in table(each.data, "mcp").items():
             grants.append(servers.grant(name, servers.server_of(server), at, "allowed", "opencode.json"))
     return tuple(grants), not rules
+
+
+def _opencode_documents(site: Site, tree: Checkout) -> list[Document]:
+    """The settings of opencode at a step, the uppermost last."""
+    documents = [document for path in OPENCODE_SETTINGS[:2] if (document := tree.json(path))][-1:]
+    return documents + [each for name in _OPENCODE_VARIABLES if (each := opencode_variable(site, name))]
+
+
+def opencode_narrower(site: Site, tree: Checkout) -> str:
+    """The hint for a run of opencode with every tool: a list of them in the settings that count."""
+    settings = next(
+        (each for each in _opencode_documents(site, tree) if each.source.path in OPENCODE_SETTINGS), None
+    )
+    path = settings.source.path if settings else OPENCODE_SETTINGS[0]
+    line = few_tools("opencode", Place(settings, ())) if settings else f"{{{FEW_OF_OPENCODE}}}"
+    return f"write `{line}` into `{path}`, {NEEDS}; {LOSES}, {OF_ALL}"
 
 
 def _narrowed(given: Grant, narrower: str | None) -> Grant:

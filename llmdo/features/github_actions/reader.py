@@ -24,9 +24,6 @@ from llmdo.features.github_actions.claude_code import (
 )
 from llmdo.features.github_actions.firewall import FIREWALL, behind, firewall_of, gateway_grants
 from llmdo.features.github_actions.gemini_runs import (
-    LOSES,
-    NEEDS,
-    OF_ALL,
     broken_settings,
     gemini_grants,
     gemini_narrower,
@@ -41,11 +38,12 @@ from llmdo.features.github_actions.other_agents import (
     is_its_action,
     is_told_to_allow,
     opencode_grants,
+    opencode_narrower,
     opencode_variable,
     unread_agent,
 )
 from llmdo.features.github_actions.table import LINES
-from llmdo.features.github_actions.tokens import acts_as_app, granted, pushes_later
+from llmdo.features.github_actions.tokens import acts_as_app, granted, pushes_later, without_contents
 from llmdo.features.github_actions.walking import WorkflowWalk
 from llmdo.features.github_actions.workflow import AFTER_A_RUN, OTHER, texts_of_step
 from llmdo.foreign.edits import names_text
@@ -67,8 +65,6 @@ if TYPE_CHECKING:
 COMPILED = ".lock.yml"
 """The ending of workflows that gh-aw compiles."""
 
-_FEW_OF_OPENCODE = '`{"permission": {"*": "deny", "read": "allow"}}`'
-_FEWER_OF_OPENCODE = f"write {_FEW_OF_OPENCODE} into `opencode.json`, {NEEDS}; {LOSES}, {OF_ALL}"
 _NO_EFFECT = "whatever others write then has no effect"
 _SCRUB = "CLAUDE_CODE_SUBPROCESS_ENV_SCRUB"
 """The variable by which Claude Code keeps the keys of models and clouds from its commands."""
@@ -192,6 +188,7 @@ def _agent(site: Site, repository: Tree, problems: list[Diagnostic]) -> Agent:
         narrower=_narrower(site, tree),
         sandbox=FIREWALL if firewall else None,
         as_app=acts_as_app(site),
+        without_push=without_contents(site),
         condition=STARTS_ONCE if lacks_token(site) else "",
         stops_with_it="the later step that pushes fails" if pushes_later(site) else "",
         starts=tuple(sorted(site.trigger.starts(by, unchecked), key=lambda start: start.event)),
@@ -202,7 +199,7 @@ def _narrower(site: Site, tree: Checkout) -> str:
     """The hint for an agent with every tool."""
     if site.run.program in ("gemini", "run-gemini-cli"):
         return gemini_narrower(site, tree)
-    return _FEWER_OF_OPENCODE if site.run.program == "opencode" else "name the tools that it needs"
+    return opencode_narrower(site, tree) if site.run.program == "opencode" else "name the tools that it needs"
 
 
 def _withheld(site: Site) -> Iterator[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from llmdo.base.diagnostic import place
 from llmdo.base.parts import items, table, text
 from llmdo.features.github_actions.workflow import WRITABLE, TokenPermissions, filled, written
 from llmdo.foreign.commands import besides, commands
@@ -39,6 +40,8 @@ _PUSHING = re.compile(
 """Actions that write to the repository, with the token of the job unless they get another one."""
 _MAKES_TOKENS = "actions/create-github-app-token@"
 _PERMISSION = "permission-"
+_OF_CONTENTS = f"{_PERMISSION}contents"
+_NOT_KEPT = "persist-credentials: false"
 _CARRIERS = ("GH_TOKEN", "GITHUB_TOKEN", "GITHUB_PERSONAL_ACCESS_TOKEN", "GH_PAT", "COPILOT_GITHUB_TOKEN")
 _SECRET = re.compile(r"\bsecrets\.([\w-]+)")
 _FOR_THE_MODEL = re.compile(
@@ -89,10 +92,39 @@ def token_of(site: Site, *inputs: str) -> TokenPermissions | None:
             uses.startswith("actions/checkout@")
             and written(options.get("persist-credentials")).lower() != "false"
         ):
-            is_other = _of_its_own(options.get("token"), site)
-            level = "write" if is_other else site.permissions.level("contents")
-            return TokenPermissions({"contents": level}, site.permissions.at)
+            if not _of_its_own(options.get("token"), site):
+                return TokenPermissions({"contents": site.permissions.level("contents")}, site.permissions.at)
+            at = _place_before(site, step, "token")
+            return TokenPermissions({"contents": "write"}, at or site.permissions.at)
     return None
+
+
+def without_contents(site: Site) -> str:
+    """The change after which another token than that of the job no longer pushes; empty for that of the job."""
+    token = token_of(site, *(("github_token",) if site.run.program == "claude-code-action" else ()))
+    if token is None or token.at == site.permissions.at:
+        return ""
+    for step in site.before:
+        options, uses = table(step.get("with")), text(step.get("uses"))
+        checked_out = _place_before(site, step, "token") if uses.startswith("actions/checkout@") else None
+        if checked_out and checked_out == token.at:
+            return f"write `{_NOT_KEPT}` under `with` ({place(checked_out.location)})"
+        at = _place_before(site, step, _OF_CONTENTS)
+        is_meant = uses.startswith(_MAKES_TOKENS) and f"steps.{step.get('id')}.outputs.token" in text(
+            token.at.data
+        )
+        if at and is_meant and options.get(_OF_CONTENTS):
+            return f"write `{_OF_CONTENTS}: read` ({place(at.location)})"
+    return ""
+
+
+def _place_before(site: Site, step: Mapping[str, object], key: str) -> Place | None:
+    """The place of an input of an earlier step of the same list; None for one elsewhere."""
+    steps = Place(site.document, site.route[:-1]).data
+    number = next((number for number, each in enumerate(items(steps)) if each is step), None)
+    return (
+        None if number is None else Place(site.document, (*site.route[:-1], number, "with", key), of_key=True)
+    )
 
 
 def acts_as_app(site: Site) -> bool:

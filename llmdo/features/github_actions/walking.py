@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from llmdo.base.diagnostic import excerpt, finding
 from llmdo.base.parts import items, table, text, texts
 from llmdo.base.values import dataclass, field, replace
+from llmdo.features.github_actions.renamed import is_renamed, renamed_in
 from llmdo.features.github_actions.step_checks import people_past
 from llmdo.features.github_actions.workflow import (
     AFTER_A_RUN,
@@ -22,6 +23,7 @@ from llmdo.features.github_actions.workflow import (
     in_checkout,
     inputs_of,
     jobs_before,
+    key_of_model,
     permissions_at,
     trigger_of,
     unknown_program,
@@ -351,9 +353,19 @@ class WorkflowWalk:
         if not scope.trigger.starters:
             return
         runs = list(agents_in(step, scope.inputs))
-        if not runs and (unknown := unknown_program(step, scope.inputs, scope.passed)):
+        renamed = renamed_in((*scope.before, step), scope.inputs) if runs else {}
+        others = [run for run in runs if is_renamed(run, renamed)]
+        runs = [run for run in runs if run not in others]
+        unknown = None if runs else unknown_program(step, scope.inputs, scope.passed)
+        if others and (key := key_of_model(name for name, each in scope.variables.items() if each.value)):
+            unknown = others[0].words[0], key
+        if unknown:
             program, key = excerpt(unknown[0], MAX_NAME), unknown[1]
-            message = f"`{program}` has a model's key (`{key}`) and is a program that is not known: it may be an agent"
+            other = renamed.get(others[0].program) if others else None
+            what = f"`{excerpt(other, MAX_NAME)}` by another name, a program" if other else "a program"
+            message = (
+                f"`{program}` has a model's key (`{key}`) and is {what} that is not known: it may be an agent"
+            )
             hint = "what it can do is what its own code, its token and its environment let it"
             self._note(document)
             self.problems.append(finding("LDO154", document.key(*at, "run"), message, hint=hint))

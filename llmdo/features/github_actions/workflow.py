@@ -288,7 +288,7 @@ _OF_GH_AW = "/gh-aw/actions/"
 """The folder of programs that gh-aw brings along, of which none is an agent."""
 _INTERPRETERS = frozenset({"bash", "bun", "deno", "go", "node", "python", "python3", "ruby", "sh", "tsx"})
 
-_PROGRAMS = {
+PROGRAMS = {
     "@anthropic-ai/claude-code": "claude", "@github/copilot": "copilot", "@google/gemini-cli": "gemini",
     "@openai/codex": "codex", "opencode-ai": "opencode",
 }  # fmt: skip
@@ -323,7 +323,7 @@ def agents_in(step: Mapping[str, object], inputs: Mapping[str, str]) -> Iterator
         seen = set()
         for words in commands(filled(script, inputs)):
             package = words[0].rpartition("@")[0] if words[0].rfind("@") > 0 else words[0]
-            program = _PROGRAMS.get(package, words[0].rpartition("/")[2])
+            program = PROGRAMS.get(package, words[0].rpartition("/")[2])
             run = AgentRun(program, words, key="run")
             if _runs_an_agent(program, words[1:]) and run not in seen:
                 seen.add(run)
@@ -340,7 +340,7 @@ def unknown_program(
     """
     script, environment = step.get("run"), table(step.get("env"))
     names = (*(name for name, value in environment.items() if value), *passed)
-    key = next(filter(_MODEL_KEY.fullmatch, names), None)
+    key = key_of_model(names)
     any_key = key or next((name for name in names if name.endswith("_API_KEY")), None)
     if any_key is None or not isinstance(script, str):
         return None
@@ -351,6 +351,11 @@ def unknown_program(
         if is_likely and _SCRIPT.search(program) and _OF_GH_AW not in program:
             return " ".join(words[: words.index(program) + 1]), any_key
     return None
+
+
+def key_of_model(names: Iterable[str]) -> str | None:
+    """The first variable that holds the key of a model, by its name."""
+    return next(filter(_MODEL_KEY.fullmatch, names), None)
 
 
 def _may_be_an_agent(name: str, step: Mapping[str, object]) -> bool:
