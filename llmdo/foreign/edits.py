@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from llmdo.base.diagnostic import excerpt, place
 from llmdo.foreign.building import named
 from llmdo.foreign.commands import through
-from llmdo.foreign.flows import EVENT, WayOut
+from llmdo.foreign.flows import EVENT, WayOut, lets_out
 from llmdo.foreign.instead import (
     CONFINED,
     HEADER,
@@ -28,6 +28,7 @@ from llmdo.foreign.instead import (
     runs_commands,
 )
 from llmdo.policy.authority import Capability
+from llmdo.policy.vocabulary import UNTRUSTED
 from llmdo.syntax.document import Place
 
 if TYPE_CHECKING:
@@ -77,6 +78,8 @@ class FlowEdit(NamedTuple):
     """Those of the tools that still read after it, by milder rules."""
     keeps_checkout: bool = False
     """Whether what they still read is only the checkout of a workflow."""
+    left_by: tuple[tuple[str, tuple[Capability, ...]], ...] = ()
+    """The rules about the tool that it leaves, each with what it allows."""
 
     def ends(self, spot: Spot) -> bool:
         """Whether a tool is no longer below the agent."""
@@ -94,7 +97,13 @@ def kept_after(project: Foreign, spot: Spot, text: str) -> frozenset[Spot]:
         if (each.toolset, each.tool) == (NUMBERED.sub("", toolset), tool) and each.decision == "allowed"
     ]
     is_left = len(rules) > 1 or text.endswith((CONFINED, NO_HOST, OTHERS_REFUSED))
+    is_left = is_left or bool(rules and left_by(rules[0], text))
     return frozenset({spot} if is_left else ())
+
+
+def left_by(given: Grant, text: str) -> tuple[tuple[str, tuple[Capability, ...]], ...]:
+    """The rules about a tool that an edit in words leaves: none if it is not about the rule that allows the tool."""
+    return given.left_by if given.rule_at and f"({place(given.rule_at.location)})" in text else ()
 
 
 def keeps_checkout(project: Foreign, spot: Spot, text: str) -> bool:
@@ -150,6 +159,19 @@ def milder_after(flow: Flow, after: FlowEdit) -> list[Spot]:
     """The tools by which something gets out after an edit, in flows that are as sure."""
     left = [each for each in flow.legs if each.guess == flow.guess and _stays(each, after)]
     return _ways_out(left, after)
+
+
+def rules_after(flow: Flow, after: FlowEdit) -> list[str]:
+    """The rules by which something still gets out after an edit, on a stranger's word."""
+    sending = [rule for rule, able in after.left_by if lets_out(able)]
+    brings = any(Capability(UNTRUSTED) in able for _, able in after.left_by)
+    kept = after._replace(takes=after.takes - after.keeps)
+    is_flow = any(
+        _spots(each.private, kept) and (brings or _spots(each.sources, after))
+        for each in flow.legs
+        if each.guess == flow.guess
+    )
+    return sending if is_flow else []
 
 
 def unsure_after(flow: Flow, after: FlowEdit) -> str:
