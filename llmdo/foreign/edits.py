@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from llmdo.base.diagnostic import excerpt, place
+from llmdo.base.parts import items
 from llmdo.foreign.building import named
 from llmdo.foreign.commands import through
 from llmdo.foreign.flows import EVENT, WayOut, lets_out
@@ -47,6 +48,8 @@ _OF_COMMANDS = "env"
 """The toolset of secrets that nothing but commands reads."""
 _NO_CALLS = "it then calls no other agent"
 _NOR = ", nor does any without a rule about it"
+_CALLING_OTHERS = frozenset({"chain", "iterative_planner", "orchestrator", "router"})
+"""The types of agents of fast-agent with which it refuses to start if they have no agent to call."""
 _STILL = {"search": "still brings words if its model has it", "words": "may still bring words"}
 """The rest of a sentence about tools that may bring words, by the part of a flow that is not known."""
 _REFUSES = re.compile(
@@ -394,13 +397,20 @@ def without_push(agent: Agent, pushing: Sequence[Grant]) -> str | None:
     return f"{', or '.join(changes)}; then it cannot push{fails}" if changes else None
 
 
-def without_call(at: Place) -> str | None:
-    """The change that ends the call at a place, as a hint; None if it is no item of a list."""
+def without_call(at: Place, form: str) -> str | None:
+    """The change that ends the call at a place in a file of a format, as a hint; None if it is no item of a list."""
     tools = _calls_at(at)
     if change := _without(at, tools):
         return f"{change} ({place(at.location)}); {_NO_CALLS}"
     if not at.route or not isinstance(at.route[-1], int) or not isinstance(at.data, str):
         return None
+    kind = at.document.data.get("type")
+    if (
+        form == "fast-agent"
+        and kind in _CALLING_OTHERS
+        and len(items(Place(at.document, at.route[:-1]).data)) == 1
+    ):
+        return f"take the whole {str(kind).replace('_', ' ')} out, as fast-agent starts none without agents"
     name = f"`{excerpt(at.data)}`"
     loss = _NO_CALLS if at.route[0] == HEADER else f"it then does not call {name}"
     return f"take {name} out of {key_around(at)} ({place(at.location)}); {loss}"
