@@ -17,12 +17,15 @@ from llmdo.foreign.edits import (
     kept_after,
     leaves_milder,
     left_after,
+    left_by,
     line_without,
     lost_as_well,
     milder_after,
+    names_text,
     only_send,
     place_of_change,
     refused_at_once,
+    rules_after,
     spots_of,
     tools_text,
     unsure_after,
@@ -104,6 +107,8 @@ def _or_asked(project: Foreign, flow: Flow) -> str:
 def _milder(project: Foreign, flow: Flow, best: FlowEdit) -> str:
     """The milder flow that stays after an edit, and the edit that ends it if one does."""
     left = milder_after(flow, best)
+    if rules := rules_after(flow, best):
+        return f"; a milder flow stays, by {names_text([*(spot[2] for spot in left), *rules])}"
     if not left:
         return ""
     at = _spot_place(project, left[0])
@@ -266,7 +271,9 @@ def _edits(project: Foreign, flow: Flow) -> Iterator[FlowEdit]:
             items, spot = _item_of(project, leg, text), (leg.path[-2].name, leg.path[-1].name, leg.tool)
             keeps = kept_after(project, spot, text)
             of_checkout = keeps_checkout(project, spot, text)
-            yield FlowEdit(text, taken, caller, callee, side, items, keeps, of_checkout)
+            given = grant_of(project, leg)
+            rules = left_by(given, text) if given else ()
+            yield FlowEdit(text, taken, caller, callee, side, items, keeps, of_checkout, rules)
     if cut := without_calls(project, flow):
         yield cut
     yield from filter(None, (_of_settings(project, leg, every) for leg in legs if leg is not private))

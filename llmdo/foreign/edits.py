@@ -6,9 +6,10 @@ import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from llmdo.base.diagnostic import excerpt, place
+from llmdo.base.parts import items
 from llmdo.foreign.building import EVENTS, named
 from llmdo.foreign.commands import through
-from llmdo.foreign.flows import EVENT, WayOut
+from llmdo.foreign.flows import EVENT, WayOut, lets_out
 from llmdo.foreign.instead import (
     CONFINED,
     HEADER,
@@ -28,6 +29,7 @@ from llmdo.foreign.instead import (
     runs_commands,
 )
 from llmdo.policy.authority import Capability
+from llmdo.policy.vocabulary import UNTRUSTED
 from llmdo.syntax.document import Place
 
 if TYPE_CHECKING:
@@ -46,6 +48,8 @@ _OF_COMMANDS = "env"
 """The toolset of secrets that nothing but commands reads."""
 _NO_CALLS = "it then calls no other agent"
 _NOR = ", nor does any without a rule about it"
+_CALLING_OTHERS = frozenset({"chain", "iterative_planner", "orchestrator", "router"})
+"""The types of agents of fast-agent with which it refuses to start if they have no agent to call."""
 _STILL = {"search": "still brings words if its model has it", "words": "may still bring words"}
 """The rest of a sentence about tools that may bring words, by the part of a flow that is not known."""
 _REFUSES = re.compile(
@@ -77,6 +81,8 @@ class FlowEdit(NamedTuple):
     """Those of the tools that still read after it, by milder rules."""
     keeps_checkout: bool = False
     """Whether what they still read is only the checkout of a workflow."""
+    left_by: tuple[tuple[str, tuple[Capability, ...]], ...] = ()
+    """The rules about the tool that it leaves, each with what it allows."""
 
     def ends(self, spot: Spot) -> bool:
         """Whether a tool is no longer below the agent."""
@@ -95,7 +101,13 @@ def kept_after(project: Foreign, spot: Spot, text: str) -> frozenset[Spot]:
         if (each.toolset, each.tool) == (NUMBERED.sub("", toolset), tool) and each.decision == "allowed"
     ]
     is_left = len(rules) > 1 or text.endswith((CONFINED, NO_HOST, OTHERS_REFUSED))
+    is_left = is_left or bool(rules and left_by(rules[0], text))
     return frozenset({spot} if is_left else ())
+
+
+def left_by(given: Grant, text: str) -> tuple[tuple[str, tuple[Capability, ...]], ...]:
+    """The rules about a tool that an edit in words leaves: none if it is not about the rule that allows the tool."""
+    return given.left_by if given.rule_at and f"({place(given.rule_at.location)})" in text else ()
 
 
 def keeps_checkout(project: Foreign, spot: Spot, text: str) -> bool:
@@ -151,6 +163,19 @@ def milder_after(flow: Flow, after: FlowEdit) -> list[Spot]:
     """The tools by which something gets out after an edit, in flows that are as sure."""
     left = [each for each in flow.legs if each.guess == flow.guess and _stays(each, after)]
     return _ways_out(left, after)
+
+
+def rules_after(flow: Flow, after: FlowEdit) -> list[str]:
+    """The rules by which something still gets out after an edit, on a stranger's word."""
+    sending = [rule for rule, able in after.left_by if lets_out(able)]
+    brings = any(Capability(UNTRUSTED) in able for _, able in after.left_by)
+    kept = after._replace(takes=after.takes - after.keeps)
+    is_flow = any(
+        _spots(each.private, kept) and (brings or _spots(each.sources, after))
+        for each in flow.legs
+        if each.guess == flow.guess
+    )
+    return sending if is_flow else []
 
 
 def unsure_after(flow: Flow, after: FlowEdit, *, as_grave: bool) -> str:
@@ -378,13 +403,20 @@ def without_push(agent: Agent, pushing: Sequence[Grant]) -> str | None:
     return f"{', or '.join(changes)}; then it cannot push{fails}" if changes else None
 
 
-def without_call(at: Place) -> str | None:
-    """The change that ends the call at a place, as a hint; None if it is no item of a list."""
+def without_call(at: Place, form: str) -> str | None:
+    """The change that ends the call at a place in a file of a format, as a hint; None if it is no item of a list."""
     tools = _calls_at(at)
     if change := _without(at, tools):
         return f"{change} ({place(at.location)}); {_NO_CALLS}"
     if not at.route or not isinstance(at.route[-1], int) or not isinstance(at.data, str):
         return None
+    kind = at.document.data.get("type")
+    if (
+        form == "fast-agent"
+        and kind in _CALLING_OTHERS
+        and len(items(Place(at.document, at.route[:-1]).data)) == 1
+    ):
+        return f"take the whole {str(kind).replace('_', ' ')} out, as fast-agent starts none without agents"
     name = f"`{excerpt(at.data)}`"
     loss = _NO_CALLS if at.route[0] == HEADER else f"it then does not call {name}"
     return f"take {name} out of {key_around(at)} ({place(at.location)}); {loss}"

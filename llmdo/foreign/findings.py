@@ -229,7 +229,7 @@ def foreign_delegate_gain(project: Foreign) -> Iterator[Diagnostic]:
             if gain.first.use is None or (gain.first.name not in agents and not has_shell):
                 continue  # what comes by calling just anybody is in the table, unless it is a shell
             path = gain.rows[0].path
-            cut = without_call(gain.first.use.at)
+            cut = without_call(gain.first.use.at, agents[entry.name].format or project.team.format)
             if (flow := sending.get(entry.name)) and (
                 path_text(flow.row.path) == path_text(path) or _mends(project, flow, cut)
             ):

@@ -442,6 +442,22 @@ def _is_declared(server: Server) -> bool:
     return bool(server.command or server.url)
 
 
+def lets_out(able: Iterable[Capability]) -> bool:
+    """Whether a rule that allows this lets something out: to any host, or to one that anybody can write to."""
+    able = (*able,)
+    only_fetches = {each.name for each in able} == _FETCH
+    return any(
+        Capability("net").covers_name(each.name)
+        and each.name != SEARCH
+        and (
+            each.scope is None
+            or each.is_everywhere
+            or (is_writable(each.scope) and not (only_fetches and _is_of(each.scope, _FORGES)))
+        )
+        for each in able
+    )
+
+
 def is_writable(host: str) -> bool:
     """Whether anybody can write to a host or a named set of hosts, or read at it what others wrote."""
     return host in WRITABLE_SETS or _is_of(host, WRITABLE_HOSTS)

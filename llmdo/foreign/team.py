@@ -101,6 +101,8 @@ class Grant:
     """The other files with such rules, beside that of `rule_at`."""
     unasked_also: tuple[str, ...] = ()
     """What has to go of other lists as well, as an edit says it: `RULES out of LIST`."""
+    left_by: tuple[tuple[str, tuple[Capability, ...]], ...] = ()
+    """The rules that stay when those go that allow it, as they are written, each with what it allows."""
     may_lack: bool = False
     """Whether its client has the tool with some models alone, and no file says that it runs with one of these."""
     of_repository: bool = False

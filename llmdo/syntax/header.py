@@ -88,6 +88,7 @@ class _PythonLoader(yaml.SafeLoader):
 
 _LOADER = getattr(yaml, "CSafeLoader", _PythonLoader)
 
+_NO_MAPPING = "a header is a mapping: lines of `key: value`"
 _NUMERIC = frozenset("0123456789+-.")
 # Digits may be grouped by `_`, as in TOML: the one step beyond the 1.2 core scalars.
 _NUMBER = re.compile(
@@ -245,7 +246,7 @@ class _HeaderReader:
         if event.anchor is not None or event.tag is not None:
             self._refuse_properties(event)
         if not self._open:
-            self._stop(event, "a header is a mapping: lines of `key: value`")
+            self._stop(event, f"{_NO_MAPPING}, and this is text")
         top = self._open[-1]
         if top.at_key:
             self._key(event, top)
@@ -314,7 +315,7 @@ class _HeaderReader:
         elif isinstance(values, dict):
             self.data = values
         else:
-            self._stop(event, "a header is a mapping: lines of `key: value`")
+            self._stop(event, f"{_NO_MAPPING}, and this is a list")
         self._open.append(_Open(event, values, route))
 
     def _end(self, event: yaml.Event) -> None:

@@ -44,6 +44,7 @@ def parse(source: Source) -> Document:
 
 def of_a_file(message: str) -> str:
     """A message about a header, reworded for a file."""
+    message = message.replace("a header is a mapping", "a mapping is expected here")
     return message.replace("the header", "the file").replace("a header", "this file")
 
 

@@ -44,6 +44,10 @@ def sightings(root: Path) -> list[tuple[str, str]]:
         ),
         ("desk/root_agent.yaml", "name: a\n", "Google ADK", "1 agent: `desk/root_agent.yaml`"),
         (".clinerules", "Be brief.", "Cline", "1 file of rules: `.clinerules`"),
+        (".clinerules/tone.md", "Be brief.", "Cline", "1 file of rules: `.clinerules/tone.md`"),
+        ("desk/.clinerules", "Be brief.", "Cline", "1 file of rules: `desk/.clinerules`"),
+        ("desk/.clinerules/tone.md", "Be brief.", "Cline", "1 file of rules: `desk/.clinerules/tone.md`"),
+        ("desk/.windsurfrules", "Be brief.", "Windsurf", "1 file of rules: `desk/.windsurfrules`"),
         (".amazonq/cli-agents/a.json", "{}", "Amazon Q Developer", "1 agent: `.amazonq/cli-agents/a.json`"),
         (
             "requirements.txt",

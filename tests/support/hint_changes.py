@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 TAKEN = re.compile(
-    r"(?P<names>`[^`]+`(?:(?:, | and )`[^`]+`)*) out(?: of `(?P<key>[^`]+)`)?(?P<also>(?:, also in `[^`]+`)*)"
+    r"(?P<names>`[^`]+`(?:(?:, | and )`[^`]+`)*) out(?: of `(?P<key>[^`]+)`)?(?: in `(?P<path>[^`]+)`)?"
+    r"(?P<also>(?:, also in `[^`]+`)*)"
 )
 NAME = re.compile(r"`([^`]*)`")
 _KEY = re.compile(r'"?(?P<key>[^":]+?)"?: (?P<value>.*)', re.DOTALL)
@@ -71,7 +72,7 @@ def _taken(files: Edited, match: re.Match[str], place: str) -> None:
         raise NotMadeError(f"take {re.sub(r'`[^`]*`', '_', match['what'])}")
     for each in TAKEN.finditer(match["what"]):
         for name in names_in(each["names"]):
-            take(files, place, each["key"], name)
+            take(files, each["path"] or place, each["key"], name)
         for other in names_in(each["also"]):
             path, _ = files.at(place)
             other_path = f"{path.rpartition('/')[0]}/{other}" if "/" not in other else other

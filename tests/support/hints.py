@@ -146,6 +146,14 @@ def tools_of(flow: Flow) -> tuple[set[str], set[str]]:
     return sources, ends
 
 
+def rules_of(project: Foreign) -> set[str]:
+    """The texts with a rule by which a tool goes unasked."""
+    grants = (grant for agent in project.team.agents for grant in agent.grants)
+    places = [grant.rule_at for grant in grants if grant.decision == "allowed" and grant.rule_at]
+    marked = {each.document.source.marked(span) for each in places if (span := each.location.span)}
+    return {*marked, *(str(each.data) for each in places)}
+
+
 def broken(before: Foreign, root: Path, each: Diagnostic, folder: Path) -> list[str]:
     """What a hint of a flow says that is not so once its edits are made; `folder` holds the copies."""
     hint, name = each.hint or "", each.subject or ""
@@ -154,7 +162,7 @@ def broken(before: Foreign, root: Path, each: Diagnostic, folder: Path) -> list[
     flow = worst_flows(before)[name]
     edited(root, folder / "edited", hint)
     after = again(before, folder / "edited")
-    wrong += _of_flow(flow, worst_flows(after).get(name), words)
+    wrong += _of_flow(flow, worst_flows(after).get(name), words, rules_of(after))
     wrong += new_findings(before, after)
     wrong += others_changed(before, after, hint, name)
     if words.then:
@@ -179,7 +187,7 @@ def again(before: Foreign, root: Path) -> Foreign:
     return foreign.read(form, root)
 
 
-def _of_flow(flow: Flow, left: Flow | None, words: Promise) -> list[str]:
+def _of_flow(flow: Flow, left: Flow | None, words: Promise, rules: set[str]) -> list[str]:
     if left is None:
         named = (*words.milder, *words.unsure)
         return [f"no flow is left, by {named}"] if named else []
@@ -188,7 +196,11 @@ def _of_flow(flow: Flow, left: Flow | None, words: Promise) -> list[str]:
     if words.milder:
         if left.guess != flow.guess or left.way <= flow.way:
             return [f"the flow that is left is no milder one: {text}"]
-        return [f"no {name} among what is left: {text}" for name in words.milder if name not in ends]
+        return [
+            f"no {name} among what is left: {text}"
+            for name in words.milder
+            if name not in ends and not any(name in rule for rule in rules)
+        ]
     if words.unsure:
         if left.guess == flow.guess:
             return [f"the flow that is left is as sure: {text}"]

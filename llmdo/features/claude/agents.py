@@ -51,8 +51,8 @@ _BY_MEANING = {
 """The tools for what those of other clients do."""
 _REMEMBERING = ("Read", "Write", "Edit")
 """The tools that an agent gets with a memory, so that it can keep it."""
-_ELSEWHERE = ("claude-in-chrome", "claude_ai_", "computer-use", "ide")
-"""The names of undeclared servers: they come with Claude Code, or with a person's account."""
+_ELSEWHERE = ("Claude_in_Chrome", "claude-in-chrome", "claude_ai_", "computer-use", "ide")
+"""The names of undeclared servers: they come with Claude Code, with its desktop app, or with a person's account."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

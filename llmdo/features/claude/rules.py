@@ -148,14 +148,14 @@ ALLOWED = "allowed-tools"
 
 
 def approvals_in(files: Files, paths: Iterable[str]) -> Iterator[PermissionRule]:
-    """The rules by which commands and skills allow calls without a question; one of each."""
-    seen: set[tuple[str, str | None]] = set()
+    """The rules by which commands and skills allow calls without a question; of each file one of each."""
+    seen: set[tuple[str, str | None, str]] = set()
     for path in paths:
         header = files.header(path, COMMAND_KEYS)
         if header is None or ALLOWED not in header.document.data:
             continue
         files.problems.extend(header.document.problems)
         for tool, pattern, at in reading.tool_items(header.document, ALLOWED):
-            if (tool, pattern) not in seen:
-                seen.add((tool, pattern))
+            if (tool, pattern, path) not in seen:
+                seen.add((tool, pattern, path))
                 yield PermissionRule(tool, pattern, "allowed", at)

@@ -7,16 +7,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from llmdo.base.diagnostic import excerpt
 from llmdo.base.parts import table, texts
 from llmdo.base.values import dataclass, field, replace
 from llmdo.features.claude.hooks import ASKED
-from llmdo.features.claude.rules import RULES, flaw
+from llmdo.features.claude.rules import ALLOWED, RULES, flaw
 from llmdo.features.claude.sandbox import reach_in_sandbox
 from llmdo.features.claude.table import FILING, READ_ONLY
 from llmdo.foreign.flows import is_writable
 from llmdo.foreign.instead import ASKED as ASKED_ABOUT
 from llmdo.foreign.instead import REFUSED
-from llmdo.foreign.permissions import PermissionRule, PermissionRuling, parted, written
+from llmdo.foreign.permissions import CONNECTS, PermissionRule, PermissionRuling, parted, written
+from llmdo.policy.shell.rules import UNLISTED
 from llmdo.syntax.document import Place
 
 if TYPE_CHECKING:
@@ -202,18 +204,37 @@ class ClaudeSettings:
                 )
                 continue
             # A command or a skill allows it while it runs, whatever the settings say.
-            is_in_settings = all(rule.at.route[:1] == (_LISTS,) for rule in verdict.alike)
             if (loss := self._without_rules(line, mode)) is None:
+                is_in_settings = all(map(_is_in_settings, verdict.alike))
                 is_unset = mode.at is None and not is_in_settings and self._allows_little(line)
                 yield replace(grant, is_free_anyway=True, condition=_UNSET_MODE if is_unset else "")
             else:
-                alike = verdict.alike if is_in_settings else ()
-                yield replace(
-                    grant,
-                    unasked_by=tuple(dict.fromkeys(rule.text for rule in alike)),
-                    unasked_in=tuple(dict.fromkeys(rule.origin for rule in alike if rule.origin != origin)),
-                    loss=loss,
-                )
+                yield self._by_rules(replace(grant, loss=loss), line, ruling, approved)
+
+    def _by_rules(
+        self, grant: Grant, line: Line, ruling: PermissionRuling, approved: Sequence[PermissionRule]
+    ) -> Grant:
+        """A tool that rules allow, with those that have to go before a person is asked, and those that stay then."""
+        allowing = [
+            (rule, _allowed_by(rule, line))
+            for rule in RULES.about((*self.rules, *approved), line.tool)
+            if rule.decision == "allowed" and flaw(rule) is None
+        ]
+        alike = [rule for rule, able in allowing if rule is ruling.rule or _is_as_wide(able, ruling)]
+        own = [rule for rule in alike if _is_in_settings(rule)]
+        spared = dict.fromkeys((rule.text, rule.origin) for rule in alike if rule not in own)
+        left = dict.fromkeys((rule.text, able) for rule, able in allowing if rule not in alike)
+        if ruling.rule not in own:
+            return grant
+        return replace(
+            grant,
+            unasked_by=tuple(dict.fromkeys(rule.text for rule in own)),
+            unasked_in=tuple(dict.fromkeys(rule.origin for rule in own if rule.origin != grant.origin)),
+            unasked_also=tuple(
+                f"`{excerpt(text)}` out of `{ALLOWED}` in `{origin}`" for text, origin in spared
+            ),
+            left_by=tuple(left),
+        )
 
     def _by_mode(self, grant: Grant, line: Line, approved: Sequence[PermissionRule]) -> Grant:
         """A tool that goes unasked by the mode, with what that means where rules allow little of it."""
@@ -310,6 +331,24 @@ def _of_hook(hook: ClaudeHook, line: Line) -> _Verdict:
     return _Verdict(
         PermissionRuling(line.raised, "allowed"), f"{hook.at.document.source.path}: a hook", hook.at
     )
+
+
+def _is_in_settings(rule: PermissionRule) -> bool:
+    """Whether settings have a rule, and not a command or a skill, which allows it whatever these say."""
+    return rule.at.route[:1] == (_LISTS,)
+
+
+def _allowed_by(rule: PermissionRule, line: Line) -> tuple[Capability, ...]:
+    """What a rule allows of a tool."""
+    if RULES.whole(rule, line.tool):
+        return line.raised
+    return parted(line.raised, rule.pattern or "", RULES.part, is_prefix=RULES.is_prefix)
+
+
+def _is_as_wide(able: Sequence[Capability], ruling: PermissionRuling) -> bool:
+    """Whether a rule allows as much as a ruling: all of it, any command, or any host."""
+    wide = [each for each in (UNLISTED, CONNECTS) if each in ruling.capabilities]
+    return wide[0] in able if wide else tuple(dict.fromkeys(able)) == ruling.capabilities
 
 
 def _is_little(rule: PermissionRule, line: Line) -> bool:

@@ -190,6 +190,13 @@ class Tools:
         tool = parts[1][ends[server] :].lstrip("_")
         return (server, tool) if tool and ends[server] >= _LEAST else None
 
+    def takes_alone(self, name: str) -> bool:
+        """Whether the name of a server's tool stands for it without the server: in VS Code, where no other runs it.
+
+        By `toToolAndToolSetEnablementMap` in https://github.com/microsoft/vscode, a tool goes by its name alone too.
+        """
+        return not self.where.cloud and not _LONG_NAME.fullmatch(name)
+
     def servers_near(self, names: Iterable[str]) -> dict[str, bool]:
         """The servers that files declare or `names` are of, and whether each is GitHub's."""
         servers = {name: known.server for name, known in self.servers.items()}
@@ -333,6 +340,9 @@ class UnknownNames:
             if tools.knows(name) or unknown in seen or unknown.startswith(_SHIPPED):
                 continue
             seen.add(unknown)
+            may_be_there = bool(servers) and (_is_of_github(name, servers) or not _misspelt(name))
+            if not server and may_be_there and tools.takes_alone(name):
+                continue
             if not server and (long := tools.of_long_name(name)):
                 self._long.setdefault(long[0], []).append((name, long[1], place))
                 continue
@@ -370,8 +380,7 @@ class UnknownNames:
 
     def _is_github_s(self, tool: str) -> bool:
         """Whether a server of GitHub is there that may have a tool of this name."""
-        is_like = not tool.startswith("git_") and not _GITHUB_HAS.isdisjoint(tool.split("_"))
-        return is_like and any(self._homes[tool].values())
+        return _is_of_github(tool, self._homes[tool])
 
     def _of_tools(self, tools: list[str]) -> Diagnostic:
         """The finding about tools that the same files name."""
@@ -399,6 +408,12 @@ class UnknownNames:
         )
         message = f"Copilot does not know {named}; a tool of a server is written `SERVER/{written}`"
         return _finding(message, places, hint)
+
+
+def _is_of_github(tool: str, servers: Mapping[str, bool]) -> bool:
+    """Whether a tool may be one of GitHub's server by its name, and one of these servers is that."""
+    is_like = not tool.startswith("git_") and not _GITHUB_HAS.isdisjoint(tool.split("_"))
+    return is_like and any(servers.values())
 
 
 def _long_names(server: str, uses: Sequence[tuple[str, str, Place]]) -> Diagnostic:

@@ -34,6 +34,7 @@ LOCAL = frozenset({
 REMOTE = frozenset(
     {"agent_card_json", "agent_card_url", "auth", "description", "display_name", "kind", "name"}
 )
+_KINDS = ("local", "remote")
 EVERY_TOOL = "every tool"
 DISCOVERED = Line("discovered_tool_*", (capability_of("discovered"),), "needs_approval", "open", "")
 """The tools that `tools.discoveryCommand` prints: unknown before it runs."""
@@ -170,6 +171,12 @@ class AgentFile:
                 f"`{excerpt(name)}` is not a name of lower-case letters, digits, `-` and `_`, {unloaded}"
             )
             self.files.note("LDO152", self._place("name"), message)
+            return True
+        if "kind" in header and header["kind"] not in _KINDS:
+            kind, place = text(header["kind"]), self._place("kind", of_key=header["kind"] is None)
+            what = "empty" if header["kind"] is None else f"`{excerpt(str(header['kind']))}`"
+            message = f"`kind` is {what}, neither `local` nor `remote`, {unloaded}"
+            self.files.note("LDO151", place, message, renaming(place, kind, nearest(kind, _KINDS)))
             return True
         known = REMOTE if self.is_remote else LOCAL
         if unknown := [key for key in header if key not in known]:

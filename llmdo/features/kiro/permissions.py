@@ -126,10 +126,21 @@ class KiroPermissions:
             elif ruling.decision == "allowed" and (
                 RULES.whole(ruling.rule, line.tool) or ruling.rule is alike[0]
             ):
-                yield _with_others(grant, ruling.rule, alike)
+                yield replace(_with_others(grant, ruling.rule, alike), left_by=self._left_by(line, alike))
         if line.tool == SHELL and (place := self.reads_at):
             reads = replace(line, capabilities=(_READS,), decision="allowed")
             yield reads.grant(at, place.document.source.path, toolset=toolset or line.tool, rule_at=place)
+
+    def _left_by(
+        self, line: Line, alike: Sequence[PermissionRule]
+    ) -> tuple[tuple[str, tuple[Capability, ...]], ...]:
+        """The rules that still let parts of a tool go unasked when those that let all of it are gone."""
+        left = (
+            (rule.pattern or rule.tool, parted(line.raised, rule.pattern or "", _part))
+            for rule in RULES.about(self.rules, line.tool)
+            if rule.decision == "allowed" and rule not in alike
+        )
+        return tuple(dict.fromkeys(left))
 
     def server(self, name: str, server: Server, at: Place, only: str | None = None) -> Iterator[Grant]:
         """The decision about the tools of a server; `only` is the one that the agent has."""
