@@ -28,6 +28,10 @@ HEADER = "tools"
 NO_COMMANDS = "it then runs no commands"
 REFUSED = "it is then refused"
 OTHERS_REFUSED = "whatever it does not name is then refused"
+OTHERS_LOOKED_AT = "a second model then decides about whatever it does not name"
+LEFT_TO_OTHERS = (OTHERS_REFUSED, OTHERS_LOOKED_AT)
+"""What follows for the rest where a rule names a part of a tool."""
+LOOKED_AT = "a second model then decides about each call of it"
 ASKED = "a person is then asked each time"
 ALSO = ", also in other agents without a rule about it"
 NO_HOST = "its commands then reach no host"
@@ -144,9 +148,10 @@ def instead_of(form: str, given: Grant, at: Place, *, is_way: bool) -> Instead |
     if written is None or brings or ("(" in given.tool and not _OF_GIT.match(given.tool)):
         return None
     name = f"`{name_at(given, at)}`"
+    lost = OTHERS_LOOKED_AT if given.is_looked_at else written[1]
     if _FLAG.fullmatch(marked := _marked(at)):
-        return Instead(f'write `--allowedTools "{written[0]}"` in place of `{marked}`', written[1])
-    return Instead(f"write `{written[0]}` or the like in place of {name}", written[1])
+        return Instead(f'write `--allowedTools "{written[0]}"` in place of `{marked}`', lost)
+    return Instead(f"write `{written[0]}` or the like in place of {name}", lost)
 
 
 def _in_settings(form: str, given: Grant, at: Place) -> Instead | None:

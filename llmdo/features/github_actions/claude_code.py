@@ -88,8 +88,13 @@ _REST = re.compile(r"(?::\*|\s*\*)$")
 
 def claude_grants(site: Site, tree: Checkout) -> Iterator[Grant]:
     """The tools of Claude Code at a step: the allowed ones only, as nobody is there to be asked."""
-    token = _token(site)
     options = claude_options(site)
+    for grant in _all_grants(site, tree, options):
+        yield replace(grant, is_looked_at=options.rest == "needs_approval")
+
+
+def _all_grants(site: Site, tree: Checkout, options: ClaudeOptions) -> Iterator[Grant]:
+    token = _token(site)
     site = replace(site, variables={**site.variables, **_variables(site, options)})
     settings = _settings(site, tree, options)
     mode = (
