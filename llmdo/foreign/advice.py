@@ -199,7 +199,8 @@ def _change_of(project: Foreign, spot: Spot, best: FlowEdit, *, is_way: bool) ->
         line = f'write `"{given.tool}": "{"ask" if is_way else "deny"}"`'
         is_last = not _PLACE.search(best.text.rpartition(where)[2])
         return f"{line}{_AS_WELL}" if is_last else f"{line} under `permission` {where}"
-    return f"{change} {where}"
+    also = elsewhere(instead.at or at) if is_opencode else ""
+    return f"{change} {where}{also}"
 
 
 def _refused(project: Foreign, flow: Flow) -> FlowEdit | None:

@@ -54,6 +54,10 @@ _OF_GIT = re.compile(r"(?:Bash|run_shell_command)\(git\b")
 """A rule about a program of which some commands run no other."""
 _TOOL = re.compile(r"\w+(?:\([^()]*\))?(?: \w+)*|(?i:agent/(?:runSubagent|\*))|custom-agent")
 """An item of a list that is the name of a tool of a client itself, or of several with blanks between them."""
+_UNDER_PERMISSION = re.compile(
+    r"write `(?:\"|permission).*(?:\}`(?: between two lines `---`.*| in its header, .*)?| under `permission`)"
+)
+"""A change that writes a line about a tool into `permission`, or the whole key, in a new header perhaps."""
 _COMMA = re.compile(r",(?![^(]*\))")
 """A comma between two tools, not within what one is allowed for."""
 _CALLS = frozenset(
@@ -248,7 +252,7 @@ def _of_opencode(given: Grant, at: Place, word: str) -> Instead | None:
     if given.server or given.tool not in _OF_OPENCODE:
         return None
     line, lost = f'"{given.tool}": "{word}"', ASKED if word == "ask" else ""
-    if at.location.span is None:
+    if _is_unwritten(at):
         return Instead(f'write `{{"permission": {{{line}}}}}` into `opencode.json`', lost)
     return in_permission(at, permission_of(at), given.tool, word)._replace(lost=lost)
 
@@ -289,8 +293,12 @@ def in_permission(at: Place, permission: Place, tool: str, word: str) -> Instead
 
 def elsewhere(at: Place) -> str:
     """The rest of a sentence about what is lost by a line of opencode's settings for all agents; empty for others."""
-    is_common = is_json(at) and not _is_of_agent(at)
-    return ALSO if is_common or at.location.span is None else ""
+    return ALSO if (is_json(at) and not _is_of_agent(at)) or _is_unwritten(at) else ""
+
+
+def _is_unwritten(at: Place) -> bool:
+    """Whether a place is that of settings for all agents which are in no file yet."""
+    return at.location.span is None and not at.location.path.endswith(".md")
 
 
 def _is_of_agent(at: Place) -> bool:
@@ -300,9 +308,7 @@ def _is_of_agent(at: Place) -> bool:
 
 def is_under_permission(change: str) -> bool:
     """Whether a change writes a line into `permission` of opencode, which has none about its tool."""
-    return change.startswith(('write `"', "write `permission")) and change.endswith(
-        ("}`", " under `permission`")
-    )
+    return _UNDER_PERMISSION.fullmatch(change) is not None
 
 
 def in_a_header(at: Place) -> str:
