@@ -42,9 +42,10 @@ from llmdo.foreign.instead import (
     ASKED,
     CONFINED,
     HEADER,
+    LEFT_TO_OTHERS,
+    LOOKED_AT,
     MANY,
     NO_COMMANDS,
-    OTHERS_REFUSED,
     elsewhere,
     instead_of,
     is_json,
@@ -204,7 +205,8 @@ def _change_of(project: Foreign, spot: Spot, best: FlowEdit, *, is_way: bool) ->
         line = f'write `"{given.tool}": "{"ask" if is_way else "deny"}"`'
         is_last = not _PLACE.search(best.text.rpartition(where)[2])
         return f"{line}{_AS_WELL}" if is_last else f"{line} under `permission` {where}"
-    return f"{change} {where}"
+    also = elsewhere(instead.at or at) if is_opencode else ""
+    return f"{change} {where}{also}"
 
 
 def _refused(project: Foreign, flow: Flow) -> FlowEdit | None:
@@ -306,10 +308,10 @@ def _taken(project: Foreign, leg: FlowLeg, every: frozenset[Spot], text: str) ->
     own = (leg.path[-2].name, leg.path[-1].name, leg.tool)
     given = grant_of(project, leg)
     rule = given.rule_at.location if given and given.rule_at and not given.is_free_anyway else None
-    is_one_part = given is not None and "(" in given.tool and text.endswith(OTHERS_REFUSED)
+    is_one_part = given is not None and "(" in given.tool and text.endswith(LEFT_TO_OTHERS)
     if given and ((given.refusal and given.refusal in text) or is_one_part):
         rule = None
-    elif text.endswith((OTHERS_REFUSED, CONFINED)) and (at := place_of(project, leg)):
+    elif text.endswith((*LEFT_TO_OTHERS, CONFINED)) and (at := place_of(project, leg)):
         rule = at.location
     path = given.at.location.path if given else ""
     if given and given.server and given.at.of_key and place_of(project, leg) == given.at:
@@ -414,7 +416,13 @@ def _edit(project: Foreign, leg: FlowLeg) -> str | None:
         change = (
             f"take {name} out of {key}" if is_listed(at, given.tool) else f"change {key}, which gives {name}"
         )
+    lost = LOOKED_AT if _is_looked_at(given, change) else lost
     if agent and given.server and given.at.of_key and at == given.at:
         lost += lost_as_well(project, given, leg.path[-2].name)
     at = place_of_change(agent, given, change, at)
     return f"{change} ({place(at.location)}); {lost}"
+
+
+def _is_looked_at(given: Grant, change: str) -> bool:
+    """Whether a change only ends that a rule allows a tool, about whose calls a second model decides then."""
+    return given.is_looked_at and change.startswith("take ")

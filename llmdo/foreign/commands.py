@@ -22,6 +22,7 @@ _RULE = re.compile(r"(?:Bash|run_shell_command|shell)\((?P<pattern>[^()]*)\)")
 """A rule about commands, as the permissions of agents have it."""
 _BY_OPTION = {
     **{beginning: options[0] for beginning, options in OPEN_BY_OPTION.items()},
+    **dict.fromkeys(("bazel run", "bazel test", "bazelisk run", "bazelisk test"), "--run_under"),
     "bsdtar": "--use-compress-program", **dict.fromkeys(("bun add", "bun i", "bun install"), "--trust"),
     "cargo bench": "--config", "cargo test": "--config",
     **dict.fromkeys(("deno bench", "deno test"), "https://"), "deno install": "--allow-scripts",
@@ -29,7 +30,7 @@ _BY_OPTION = {
     "duckdb": ".shell", "go build": "-toolexec", "go test": "-exec", "go vet": "-vettool", "gsed": "e",
     "gtar": "--checkpoint-action", **dict.fromkeys(("mvn", "mvnw"), "exec:exec"), "mysql": "\\!", "psql": "\\!",
     "rsync": "-e", "sed": "e", "sqlite3": ".shell", "ssh": "ProxyCommand", "tar": "--checkpoint-action",
-    "wp": "--exec", "zip": "-TT",
+    "vagrant ssh": "ProxyCommand", "wp": "--exec", "zip": "-TT",
 }  # fmt: skip
 """Beginnings of commands that run others by an option or another word, which may follow as well."""
 _RUN_BY_OPTION = {tuple(beginning.split()): option for beginning, option in _BY_OPTION.items()}
@@ -38,7 +39,10 @@ _UNSEEN = {tuple(each.split()): option for each, option in _BY_OPTION.items() if
 _OPEN = frozenset({
     # what runs the command that it is given
     ".", "Invoke-Expression", "Start-Process", "builtin", "bunx", "cmd", "concurrently", "cross-env", "dotenv",
-    "hyperfine", "source", "wsl",
+    "hyperfine", "lima", "source", "wsl",
+    # what runs a command elsewhere, or with secrets or programs that it lacks
+    "aws-vault", "chamber", "ddev", "devbox", "devcontainer", "direnv", "distrobox", "distrobox-enter", "doppler",
+    "dotenvx", "flox", "incus", "infisical", "limactl", "multipass", "op", "opam", "toolbox",
     # what fetches the program or package that it is given, and runs it
     "cookiecutter", "dnx", "earthly", "jbang", "nextflow", "nlx", "pnpx", "scala-cli", "streamlit", "wasmer",
     # interpreters
@@ -56,32 +60,38 @@ _OPEN = frozenset({
 })  # fmt: skip
 """Programs with an argument that is a command or code, beside those that shell rules know."""
 _BEFORE_OTHERS = tuple(tuple(each.split()) for each in (
-    "apptainer exec IMAGE", "apptainer run", "artisan tinker", "asdf exec", "brew install", "bun create",
-    "bun run", "bun x", "bundle exec", "bunx", "cabal exec", "cabal run", "cmd", "codex exec", "command",
-    "composer create-project", "composer exec", "composer run", "composer run-script", "conda run", "corepack",
-    "cross-env", "dart run", "deno create", "deno eval", "deno repl", "deno run", "deno serve", "deno task", "deno x",
-    "devbox run", "direnv exec DIR", "doas", "docker buildx build", "docker compose", "docker compose exec SERVICE",
+    "apptainer exec IMAGE", "apptainer run", "artisan tinker", "asdf exec", "aws-vault exec PROFILE", "brew install",
+    "bun create", "bun run", "bun x", "bundle exec", "bunx", "cabal exec", "cabal run", "chamber exec SERVICE", "cmd",
+    "codex exec", "command", "composer create-project", "composer exec", "composer run", "composer run-script",
+    "conda run", "corepack", "cross-env", "dart run", "ddev exec", "deno create", "deno eval", "deno repl", "deno run",
+    "deno serve", "deno task", "deno x", "devbox run", "devcontainer exec", "direnv exec DIR", "distrobox enter NAME",
+    "distrobox-enter NAME", "doas", "docker buildx build", "docker compose", "docker compose exec SERVICE",
     "docker compose run SERVICE", "docker container exec CONTAINER", "docker container run IMAGE", "docker image build",
     "docker-compose exec SERVICE", "docker-compose run SERVICE", "doppler run", "dotenv", "dotenvx run", "dotnet exec",
     "dotnet fsi", "dotnet run", "dotnet tool exec", "drush ev", "drush php:eval", "dune exec", "env", "flask shell",
-    "flatpak run", "flutter pub run", "fnm exec", "gcloud compute ssh", "gem exec", "hatch run", "heroku run",
-    "jbang run", "lerna exec", "mamba run", "manage.py shell", "micromamba run", "mise exec", "mise x", "mix cmd",
-    "mix eval", "mix run", "nerdctl build", "nerdctl exec CONTAINER", "nerdctl run IMAGE", "nextflow run", "nice",
-    "nohup", "npm create", "npm init", "npx", "nvm exec VERSION", "nx exec", "op run", "opencode run", "pdm run",
-    "php artisan", "php artisan tinker", "pip download", "pip wheel", "pip3 download", "pip3 wheel", "pipenv run",
-    "pipx run", "pixi exec", "pixi run", "pnpm create", "pnpm exec", "pnpx", "podman container exec CONTAINER",
-    "podman container run IMAGE", "poetry run", "py", "py manage.py", "py manage.py shell", "pyenv exec",
-    "python manage.py", "python manage.py shell", "python3 manage.py", "python3 manage.py shell", "rails c",
-    "rails console", "rails runner", "railway run", "rbenv exec", "rye run", "sail", "scala-cli run", "scrapy shell",
-    "singularity exec IMAGE", "singularity run", "snap run", "stack exec", "stack run", "streamlit run", "sudo",
-    "swift run", "time", "timeout", "uv run", "volta run", "wasmer run", "wsl", "xargs", "yarn create", "yarn exec",
-    "zig run",
+    "flatpak run", "flox activate", "flutter pub run", "fnm exec", "gcloud compute ssh", "gem exec", "hatch run",
+    "heroku run", "incus exec INSTANCE", "infisical run", "jbang run", "lerna exec", "lima", "limactl shell INSTANCE",
+    "lxc exec INSTANCE", "mamba run", "manage.py shell", "micromamba run", "mise exec", "mise x", "mix cmd", "mix eval",
+    "mix run", "multipass exec INSTANCE", "nerdctl build", "nerdctl compose exec SERVICE", "nerdctl exec CONTAINER",
+    "nerdctl run IMAGE", "nextflow run", "nice", "nohup", "npm create", "npm init", "npx", "nvm exec VERSION",
+    "nx exec", "oc exec POD", "oc rsh POD", "op run", "opam exec", "opencode run", "pdm run", "php artisan",
+    "php artisan tinker", "pip download", "pip wheel", "pip3 download", "pip3 wheel", "pipenv run", "pipx run",
+    "pixi exec", "pixi run", "pnpm create", "pnpm exec", "pnpx", "podman compose exec SERVICE",
+    "podman compose run SERVICE", "podman container exec CONTAINER", "podman container run IMAGE", "poetry run", "py",
+    "py manage.py", "py manage.py shell", "pyenv exec", "python manage.py", "python manage.py shell",
+    "python3 manage.py", "python3 manage.py shell", "rails c", "rails console", "rails runner", "railway run",
+    "rbenv exec", "rye run", "sail", "scala-cli run", "scrapy shell", "singularity exec IMAGE", "singularity run",
+    "snap run", "stack exec", "stack run", "streamlit run", "sudo", "swift run", "time", "timeout", "toolbox run",
+    "uv run", "volta run", "wasmer run", "wsl", "xargs", "yarn create", "yarn exec", "zig run",
 ))  # fmt: skip
 """Beginnings of commands before a command or code; a word in capitals is any word."""
 _VALUED = frozenset({
-    "--app", "--cwd", "--env-file", "--file", "--filter", "--name", "--prefix", "--project", "-C", "-f", "-n", "-p",
+    "--app", "--config", "--container", "--cwd", "--env", "--env-file", "--file", "--filter", "--name", "--prefix",
+    "--project", "--workdir", "--working-directory", "--workspace-folder", "-C", "-f", "-n", "-p",
 })  # fmt: skip
 """Options of theirs whose value is the next word."""
+_VALUED_OF = {"toolbox": ("-c", "-d", "-r")}
+"""More of them that are so of a program alone."""
 _NO_PROGRAM = re.compile(r"-.*|/[A-Za-z]|[A-Za-z_]\w*=.*|\d+[smhd]?")
 """Options, also those of `cmd`, variables and times before a program."""
 _REQUESTS = frozenset({"curl", "http", "https", "xh"})
@@ -161,8 +171,9 @@ def _runs_others(words: tuple[str, ...], options: Mapping[tuple[str, ...], str])
 
 def _plain(words: tuple[str, ...]) -> tuple[str, ...]:
     """The words without options, their values and what else stands before a program."""
+    valued = _VALUED.union(_VALUED_OF.get(words[0], ())) if words else _VALUED
     pairs = zip(words, ("", *words), strict=False)
-    return tuple(word for word, last in pairs if not _NO_PROGRAM.fullmatch(word) and last not in _VALUED)
+    return tuple(word for word, last in pairs if not _NO_PROGRAM.fullmatch(word) and last not in valued)
 
 
 def _begins(words: tuple[str, ...], beginning: tuple[str, ...]) -> bool:

@@ -13,10 +13,10 @@ from llmdo.foreign.flows import EVENT, WayOut, lets_out
 from llmdo.foreign.instead import (
     CONFINED,
     HEADER,
+    LEFT_TO_OTHERS,
     MANY,
     NO_COMMANDS,
     NO_HOST,
-    OTHERS_REFUSED,
     call_in,
     calls_in,
     elsewhere,
@@ -100,7 +100,7 @@ def kept_after(project: Foreign, spot: Spot, text: str) -> frozenset[Spot]:
         for each in (agent.grants if agent else ())
         if (each.toolset, each.tool) == (NUMBERED.sub("", toolset), tool) and each.decision == "allowed"
     ]
-    is_left = len(rules) > 1 or text.endswith((CONFINED, NO_HOST, OTHERS_REFUSED))
+    is_left = len(rules) > 1 or text.endswith((CONFINED, NO_HOST, *LEFT_TO_OTHERS))
     is_left = is_left or bool(rules and left_by(rules[0], text))
     return frozenset({spot} if is_left else ())
 
@@ -113,7 +113,7 @@ def left_by(given: Grant, text: str) -> tuple[tuple[str, tuple[Capability, ...]]
 def keeps_checkout(project: Foreign, spot: Spot, text: str) -> bool:
     """Whether a tool of which an edit leaves what it names reads no more than the checkout of a workflow."""
     agent = named(project.team.agents).get(spot[0])
-    return agent is not None and agent.in_checkout and text.endswith(OTHERS_REFUSED)
+    return agent is not None and agent.in_checkout and text.endswith(LEFT_TO_OTHERS)
 
 
 def place_of_change(agent: Agent | None, given: Grant, change: str, at: Place) -> Place:

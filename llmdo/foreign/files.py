@@ -74,6 +74,10 @@ def _about(code: str, message: str, hint: str | None, places: Sequence[Place]) -
     return finding(code, places[0].location, message + files, hint=hint, related=related)
 
 
+_OF_LINKS = ("which llmdo does not follow", "which llmdo does not follow, so it was not read")
+"""The ends of messages about a link."""
+
+
 @dataclass(slots=True)
 class Files:
     """One reading of a project: gives out each file once, and collects their paths and problems."""
@@ -117,6 +121,12 @@ class Files:
             self.problems.extend(problems)
             self._sources[path] = None if problems else source
         return self._sources[path]
+
+    def is_link(self, path: str) -> bool:
+        """Whether nothing was read at a path as it, or a folder above it, is a link."""
+        refused = {each.at.path for each in self.problems if each.message.endswith(_OF_LINKS)}
+        parts = path.split("/")
+        return any("/".join(parts[:number]) in refused for number in range(1, len(parts) + 1))
 
     def json(self, path: str) -> Document | None:
         """The JSON file at `path`, as far as it could be read; None if there is none."""

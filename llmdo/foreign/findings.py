@@ -28,7 +28,7 @@ from llmdo.policy.authority import Capability, gravity
 from llmdo.reach.flows import legs_text
 from llmdo.reach.risks import SHELL, edges, gains, is_in_a_shell, path_text
 from llmdo.syntax.document import Place
-from llmdo.syntax.frontmatter import late_header
+from llmdo.syntax.frontmatter import late_header, second_header
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -191,20 +191,13 @@ def foreign_unreached(project: Foreign) -> Iterator[Diagnostic]:
     remove it. Let an agent call it, take out what closes it, or remove its file.
     """
     agents = named(project.team.agents)
-    for entry in project.graph.entries.values():
-        if not entry.declared:
-            closed = [f"`{line}`" for line in agents[entry.name].closed_by]
-            yield finding(
-                "LDO351",
-                entry.at.location,
-                f"no person and no agent may start `{entry.name}`: its header says {' and '.join(closed)}"
-                if closed
-                else f"no agent may call `{entry.name}`: it runs only where a person or code starts it",
-                hint=f"take {closed[-1].partition(':')[0]}` out of its header, or remove its file"
-                if closed
-                else None,
-                subject=entry.name,
-            )
+    for name in (entry.name for entry in project.graph.entries.values() if not entry.declared):
+        lines = agents[name].closed_by
+        free = f"no agent may call `{name}`: it runs only where a person or code starts it"
+        closed = f"no person and no agent may start `{name}`: its header says {' and '.join(lines)}"
+        hint = f"take {lines[-1].partition(':')[0]}` out of its header, or remove its file" if lines else None
+        at = project.graph.entries[name].at.location
+        yield finding("LDO351", at, closed if lines else free, hint=hint, subject=name)
 
 
 @reports("LDO550", "warning", acceptable=True)
@@ -340,8 +333,9 @@ def foreign_inherits_everything(project: Foreign) -> Iterator[Diagnostic]:
             )
             others = f" and may call {every}" if every else ""
             form = agent.format or project.team.format
-            late = late_header(agent.at.document.source) if in_a_header(agent.at) else None
-            why = f"{late.fault} of its header" if late else _why_everything(form, agent)
+            late = _late_header(form, agent)
+            rest = "" if late and late.is_second else " of its header"
+            why = f"{late.fault}{rest}" if late else _why_everything(form, agent)
             yield finding(
                 "LDO551",
                 late.above if late else _all_tools_place(agent).location,
@@ -350,6 +344,15 @@ def foreign_inherits_everything(project: Foreign) -> Iterator[Diagnostic]:
                 subject=name,
                 gated=_is_asked(agent),
             )
+
+
+def _late_header(form: str, agent: Agent) -> LateHeader | None:
+    """The header of an agent's file that is none, of a second one only where it has what would give fewer tools."""
+    if in_a_header(agent.at):
+        return late_header(agent.at.document.source)
+    second = second_header(agent.at.document.source)
+    key = (few_tools(form, agent.at) or "").partition(":")[0].strip('"')
+    return second if second and key in second.keys and key not in agent.header else None
 
 
 def _is_every(name: str) -> bool:

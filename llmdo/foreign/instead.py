@@ -28,6 +28,10 @@ HEADER = "tools"
 NO_COMMANDS = "it then runs no commands"
 REFUSED = "it is then refused"
 OTHERS_REFUSED = "whatever it does not name is then refused"
+OTHERS_LOOKED_AT = "a second model then decides about whatever it does not name"
+LEFT_TO_OTHERS = (OTHERS_REFUSED, OTHERS_LOOKED_AT)
+"""What follows for the rest where a rule names a part of a tool."""
+LOOKED_AT = "a second model then decides about each call of it"
 ASKED = "a person is then asked each time"
 ALSO = ", also in other agents without a rule about it"
 NO_HOST = "its commands then reach no host"
@@ -50,6 +54,10 @@ _OF_GIT = re.compile(r"(?:Bash|run_shell_command)\(git\b")
 """A rule about a program of which some commands run no other."""
 _TOOL = re.compile(r"\w+(?:\([^()]*\))?(?: \w+)*|(?i:agent/(?:runSubagent|\*))|custom-agent")
 """An item of a list that is the name of a tool of a client itself, or of several with blanks between them."""
+_UNDER_PERMISSION = re.compile(
+    r"write `(?:\"|permission).*(?:\}`(?: between two lines `---`.*| in its header, .*)?| under `permission`)"
+)
+"""A change that writes a line about a tool into `permission`, or the whole key, in a new header perhaps."""
 _COMMA = re.compile(r",(?![^(]*\))")
 """A comma between two tools, not within what one is allowed for."""
 _CALLS = frozenset(
@@ -145,9 +153,10 @@ def instead_of(form: str, given: Grant, at: Place, *, is_way: bool) -> Instead |
     if written is None or brings or ("(" in given.tool and not _OF_GIT.match(given.tool)):
         return None
     name = f"`{name_at(given, at)}`"
+    lost = OTHERS_LOOKED_AT if given.is_looked_at else written[1]
     if _FLAG.fullmatch(marked := _marked(at)):
-        return Instead(f'write `--allowedTools "{written[0]}"` in place of `{marked}`', written[1])
-    return Instead(f"write `{written[0]}` or the like in place of {name}", written[1])
+        return Instead(f'write `--allowedTools "{written[0]}"` in place of `{marked}`', lost)
+    return Instead(f"write `{written[0]}` or the like in place of {name}", lost)
 
 
 def _in_settings(form: str, given: Grant, at: Place) -> Instead | None:
@@ -244,7 +253,7 @@ def _of_opencode(given: Grant, at: Place, word: str) -> Instead | None:
     if given.server or given.tool not in _OF_OPENCODE:
         return None
     line, lost = f'"{given.tool}": "{word}"', ASKED if word == "ask" else ""
-    if at.location.span is None:
+    if _is_unwritten(at):
         return Instead(f'write `{{"permission": {{{line}}}}}` into `opencode.json`', lost)
     return in_permission(at, permission_of(at), given.tool, word)._replace(lost=lost)
 
@@ -285,8 +294,12 @@ def in_permission(at: Place, permission: Place, tool: str, word: str) -> Instead
 
 def elsewhere(at: Place) -> str:
     """The rest of a sentence about what is lost by a line of opencode's settings for all agents; empty for others."""
-    is_common = is_json(at) and not _is_of_agent(at)
-    return ALSO if is_common or at.location.span is None else ""
+    return ALSO if (is_json(at) and not _is_of_agent(at)) or _is_unwritten(at) else ""
+
+
+def _is_unwritten(at: Place) -> bool:
+    """Whether a place is that of settings for all agents which are in no file yet."""
+    return at.location.span is None and not at.location.path.endswith(".md")
 
 
 def _is_of_agent(at: Place) -> bool:
@@ -296,9 +309,7 @@ def _is_of_agent(at: Place) -> bool:
 
 def is_under_permission(change: str) -> bool:
     """Whether a change writes a line into `permission` of opencode, which has none about its tool."""
-    return change.startswith(('write `"', "write `permission")) and change.endswith(
-        ("}`", " under `permission`")
-    )
+    return _UNDER_PERMISSION.fullmatch(change) is not None
 
 
 def in_a_header(at: Place) -> str:

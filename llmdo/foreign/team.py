@@ -113,6 +113,8 @@ class Grant:
     """The change of the project's settings by which a person is asked about it, as a hint; empty if none would do."""
     refusal: str = ""
     """A line that takes away the tool and every part of it, whatever gives them; empty if the format has none."""
+    is_looked_at: bool = False
+    """Whether a second model decides about each call of it that no rule allows, which is then not refused."""
     refusal_at: Place | None = None
     """The place for that line; None if it is that of the agent, or of what gives the tool."""
 

@@ -31,22 +31,28 @@ _DASHES = re.compile(r"(?:--?|-{4,})[ \t]*")
 
 
 class LateHeader(NamedTuple):
-    """A header that is none, as something stands above it, or other dashes than three."""
+    """A header that is none, as something stands above it, other dashes than three, or a header."""
 
     above: Location
-    """The first line of what stands there."""
+    """The first line of what stands there; its own first line if that is a header."""
     keys: frozenset[str]
     is_misspelt: bool = False
     """Whether what stands there is a line of dashes, meant as the first of the header."""
+    is_second: bool = False
+    """Whether what stands there is a header, which then counts alone."""
 
     @property
     def fault(self) -> str:
         """The reason why it is none, with its line as the place."""
+        if self.is_second:
+            return "the header above this one counts alone"
         return "this is not the `---`" if self.is_misspelt else "this stands above the `---`"
 
     @property
     def hint(self) -> str:
         """The change that makes it a header."""
+        if self.is_second:
+            return "make one header of the two"
         return "write `---` as the first line" if self.is_misspelt else MOVE_DOWN
 
 
@@ -148,11 +154,28 @@ def late_header(source: Source) -> LateHeader | None:
     )
 
 
+def second_header(source: Source) -> LateHeader | None:
+    """The header that follows that of a file with nothing between them; None without one."""
+    lines = source.text.split("\n")
+    fences = [number for number, line in enumerate(lines) if line.rstrip() == FENCE]
+    first, end, start, close, *_ = [*fences, *[0] * 4]
+    is_there = len(fences) > 3 and first == 0 and not any(line.strip() for line in lines[end + 1 : start])
+    keys = _keys_of(lines, start, close) if is_there else frozenset()
+    at = source.location(Span(start + 1, 1, start + 1, len(lines[start]) + 1))
+    return LateHeader(at, keys, is_second=True) if keys else None
+
+
 def _keys_between(lines: Sequence[str], start: int, end: int) -> frozenset[str]:
     """The keys of a header between two lines; none if it is not that of an agent."""
+    keys = _keys_of(lines, start, end)
+    return keys if keys & _OF_AGENTS else frozenset()
+
+
+def _keys_of(lines: Sequence[str], start: int, end: int) -> frozenset[str]:
+    """The keys between two lines; none if the text there begins with none."""
     header = [line for line in lines[start + 1 : end] if line.strip() and not line.startswith("#")]
     keys = frozenset(match[1] for line in header if (match := _KEY.match(line)))
-    return keys if keys & _OF_AGENTS and _KEY.match(header[0]) else frozenset()
+    return keys if keys and _KEY.match(header[0]) else frozenset()
 
 
 def _no_header(source: Source) -> Diagnostic:

@@ -58,6 +58,12 @@ def test_other_patterns_are_part_of_it(pattern: str) -> None:
         "npm create:*", "npm init -y:*", "pnpm create *", "pnpx:*", "yarn create:*", "corepack pnpm:*", "dnx -y:*",
         "docker container run:*", "docker container run --rm node:22 node:*", "nerdctl run:*", "apptainer exec a.sif:*",
         "flatpak run:*", "gem exec:*", "jbang run:*", "nextflow run *", "pip download:*", "pixi exec:*", "streamlit run *",
+        "devcontainer exec:*", "devcontainer exec --workspace-folder app:*", "devcontainer exec --workspace-folder app sh -c:*",
+        "npx devcontainer exec:*", "vagrant ssh -c:*", "vagrant ssh web -c:*", "lima:*", "limactl shell default:*",
+        "multipass exec primary --:*", "distrobox enter -n box --:*", "distrobox-enter box --:*", "toolbox run -c box:*",
+        "infisical run --env dev --:*", "bazel run //tools:*", "flox activate --:*", "aws-vault exec dev --:*",
+        "chamber exec service --:*", "incus exec c1 --:*", "lxc exec c1:*", "oc rsh pod:*", "podman compose exec web:*",
+        "opam exec --:*", "ddev exec:*", "devbox:*", "op:*",
     ],
 )  # fmt: skip
 def test_a_runner_whose_command_or_code_is_left_open_is_the_whole_shell(pattern: str) -> None:
@@ -73,6 +79,9 @@ def test_a_runner_whose_command_or_code_is_left_open_is_the_whole_shell(pattern:
         "aws s3 ls:*", "claude mcp list:*", "xargs grep:*", "source venv/bin/activate:*", "git commit:*", "go mod:*",
         "deno lint:*", "deno test", "npm create vite:*", "pnpx prettier *", "docker container run alpine ls:*", "corepack enable *",
         "dotnet test", "npm view react *", "pytest tests:*", "psql", "python manage.py shell",
+        "devcontainer exec --workspace-folder app git log:*", "devcontainer up:*", "limactl shell default ls:*", "lima ls *",
+        "multipass exec primary -- uname:*", "distrobox enter box -- ls:*", "toolbox run -c box ls:*", "op read:*",
+        "infisical run -- eslint:*", "bazel build:*", "multipass list:*", "vagrant up:*",
     ],
 )  # fmt: skip
 def test_a_runner_whose_command_is_named_is_not(pattern: str) -> None:

@@ -20,6 +20,7 @@ from tests.support.finding_headers import (
     fence_below,
     first_line,
     in_quotes,
+    joined,
     moved_down,
     own_line,
 )
@@ -369,6 +370,7 @@ _FORMS: tuple[tuple[re.Pattern[str], Callable[[Edited, re.Match[str], Diagnostic
     (re.compile(r"delete the `(?P<text>[^`]+)`"), deleted),
     (re.compile(r"delete every blank and empty line around it"), blank_out),
     (re.compile(r"move what stands above the header below it"), moved_down),
+    (re.compile(r"make one header of the two"), joined),
     (re.compile(rf"write {_LINE} in its header, moved up to the start of the file"), moved_down),
     (re.compile(r"put (?:the text|it|text) in quotes(?: if .*)?"), in_quotes),
     (re.compile(rf"write a line {_LINE} above it"), above),

@@ -70,6 +70,16 @@ def moved_down(files: Edited, match: re.Match[str], each: Diagnostic) -> None:
     files.put(path, 0, len(text), f"{header}{top}{text[last.end() :]}")
 
 
+def joined(files: Edited, match: re.Match[str], each: Diagnostic) -> None:
+    """Makes one header of two: what ends the first, and what begins the second, goes."""
+    del match
+    path, text = each.at.path, files.text(each.at.path)
+    fences = [*_FENCE.finditer(text)]
+    if len(fences) < 3:
+        raise NotMadeError("no second header")
+    files.put(path, fences[1].start(), fences[2].end(), "")
+
+
 def in_quotes(files: Edited, match: re.Match[str], each: Diagnostic) -> None:
     """Puts the text of a line in quotes, from behind its key to its end."""
     del match

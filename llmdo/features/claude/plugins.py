@@ -218,7 +218,7 @@ class _PluginReader:
             at = self.declared[-1]
             at = Place(at.document, (*at.route, "source"))
             module = _submodule(self.files, self.root)
-            why = f", as the submodule `{module}` is not here" if module else ""
+            why = f", as the submodule `{module}` is not here" if module else self._of_link(self.root)
             self.files.note("LDO250", at, f"there are no files in `{self.root}`{why}")
         return plugin
 
@@ -253,6 +253,14 @@ class _PluginReader:
                 else:
                     yield at, whole
 
+    def _of_link(self, path: str) -> str:
+        """The rest of a sentence about a path where nothing was read as a link is there; else empty."""
+        if not self.files.is_link(path):
+            return ""
+        # One to a folder inside the project is followed.
+        where = "" if path.endswith((".json", ".md")) else " out of the project"
+        return f" that llmdo reads, as it is a link{where}"
+
     def _markdown(self, key: str, pattern: str) -> Iterator[str]:
         """The Markdown files at a key, of folders those that fit the pattern."""
         for at, path in self._listed(key):
@@ -261,7 +269,7 @@ class _PluginReader:
             else:
                 names = [*self.files.named([f"{globs.escape(path)}/{pattern}" if path else pattern])]
             if not names:
-                self.files.note("LDO250", at, f"the plugin has no `{path}`")
+                self.files.note("LDO250", at, f"the plugin has no `{path}`{self._of_link(path)}")
             yield from names
 
     def _agents(self, name: str) -> dict[str, str]:
@@ -293,7 +301,8 @@ class _PluginReader:
                 path = _within(self.root, at.data)
                 inline = self._top(path, "mcpServers") if path else None
                 if inline is None:
-                    self.files.note("LDO250", at, f"the plugin has no `{at.data}`")
+                    why = self._of_link(path or "")
+                    self.files.note("LDO250", at, f"the plugin has no `{at.data}`{why}")
                 places.append(inline)
             else:
                 self.files.note("LDO154", at, f"the servers of `{at.data}` were not read")

@@ -302,11 +302,11 @@ class _CopilotFileReader:
         hidden = [key for key in ("user-invocable", "user-invokable") if self.header.get(key) is False]
         if not hidden or (not self._is_prompt and self._may_be_called()):
             return ()
-        lines = [f"{key}: false" for key in hidden]
+        lines = [f"`{key}: false`" for key in hidden]
         if self.header.get("disable-model-invocation") is True:
-            lines.append("disable-model-invocation: true")
+            lines.append("`disable-model-invocation: true`")
         elif self.header.get("infer") is False:
-            lines.append("infer: false")
+            lines.append("`infer: false`")
         return tuple(lines)
 
     def _may_be_called(self) -> bool:

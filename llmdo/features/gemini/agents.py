@@ -44,6 +44,7 @@ _BY_MEANING = {
 }  # fmt: skip
 """The tools for what those of other clients do."""
 MANY = 6  # names in a message
+_UNLOADED = "so Gemini CLI does not load this agent"
 _NAME = re.compile(r"[a-z0-9_-]+")
 
 
@@ -158,44 +159,66 @@ class AgentFile:
         )
 
     def _is_refused(self) -> bool:
-        """Whether Gemini CLI refuses the file: it does so for any key and any tool that it does not know."""
-        header = self.header
-        unloaded = "so Gemini CLI does not load this agent"
-        name = header.get("name")
-        if not isinstance(name, str) or not (self.is_remote or text(header.get("description"))):
-            lacking = "`name`" if not isinstance(name, str) else "`description`"
-            self.files.note("LDO152", self._place(), f"`{self.path}` has no {lacking}, {unloaded}")
-            return True
-        if not _NAME.fullmatch(name):
-            message = (
-                f"`{excerpt(name)}` is not a name of lower-case letters, digits, `-` and `_`, {unloaded}"
-            )
+        """Whether Gemini CLI refuses the file: it does so for any key and any tool that it does not know.
+
+        Each reason is noted at its place, as none is mended by another's mending.
+        """
+        faults = [
+            self._lacks_keys(),
+            self._has_no_name(),
+            self._has_strange_kind(),
+            self._has_strange_keys(),
+            self._has_strange_tools(),
+        ]
+        return any(faults)
+
+    def _lacks_keys(self) -> bool:
+        is_described = self.is_remote or text(self.header.get("description"))
+        wanted = {"name": isinstance(self.header.get("name"), str), "description": is_described}
+        if lacking := [f"`{key}`" for key, is_there in wanted.items() if not is_there]:
+            message = f"`{self.path}` has no {' and no '.join(lacking)}, {_UNLOADED}"
+            self.files.note("LDO152", self._place(), message)
+        return bool(lacking)
+
+    def _has_no_name(self) -> bool:
+        """Whether its name is none that an agent may have."""
+        name = self.header.get("name")
+        is_wrong = isinstance(name, str) and not _NAME.fullmatch(name)
+        if is_wrong:
+            message = f"`{excerpt(str(name))}` is not a name of lower-case letters, digits, `-` and `_`, {_UNLOADED}"
             self.files.note("LDO152", self._place("name"), message)
-            return True
-        if "kind" in header and header["kind"] not in _KINDS:
-            kind, place = text(header["kind"]), self._place("kind", of_key=header["kind"] is None)
-            what = "empty" if header["kind"] is None else f"`{excerpt(str(header['kind']))}`"
-            message = f"`kind` is {what}, neither `local` nor `remote`, {unloaded}"
-            self.files.note("LDO151", place, message, renaming(place, kind, nearest(kind, _KINDS)))
-            return True
+        return is_wrong
+
+    def _has_strange_kind(self) -> bool:
+        kind = self.header.get("kind")
+        is_strange = "kind" in self.header and kind not in _KINDS
+        if is_strange:
+            what = "empty" if kind is None else f"`{excerpt(str(kind))}`"
+            place = self._place("kind", of_key=kind is None)
+            message = f"`kind` is {what}, neither `local` nor `remote`, {_UNLOADED}"
+            self.files.note(
+                "LDO151", place, message, renaming(place, text(kind), nearest(text(kind), _KINDS))
+            )
+        return is_strange
+
+    def _has_strange_keys(self) -> bool:
         known = REMOTE if self.is_remote else LOCAL
-        if unknown := [key for key in header if key not in known]:
+        if unknown := [key for key in self.header if key not in known]:
             names = ", ".join(f"`{excerpt(key)}`" for key in unknown)
             place = self._place(unknown[0], of_key=True)
             message = f"Gemini CLI does not know {names}, and loads no agent that has what it does not know"
             hint = renaming(place, unknown[0], nearest(unknown[0], known))
             self.files.note("LDO151", place, message, hint)
+        return bool(unknown)
+
+    def _has_strange_tools(self) -> bool:
+        tools = self.header.get("tools", [])
+        if not isinstance(tools, list):
+            self.files.note("LDO151", self._place("tools"), f"`tools` is not a list, {_UNLOADED}")
             return True
-        tools = header.get("tools")
-        if "tools" in header and not isinstance(tools, list):
-            message = f"`tools` is not a list, {unloaded}"
-            self.files.note("LDO151", self._place("tools"), message)
-            return True
-        listed = tools if isinstance(tools, list) else []
-        if strange := [tool for tool in listed if not isinstance(tool, str) or not _is_tool(tool)]:
-            self._note_tools(listed.index(strange[0]), [str(tool) for tool in strange])
-            return True
-        return False
+        if strange := [tool for tool in tools if not isinstance(tool, str) or not _is_tool(tool)]:
+            self._note_tools(tools.index(strange[0]), [str(tool) for tool in strange])
+        return bool(strange)
 
     def _note_tools(self, number: int, strange: list[str]) -> None:
         """Notes the unknown tools of its list, at the first of them, all together."""

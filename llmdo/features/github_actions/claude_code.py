@@ -26,6 +26,7 @@ from llmdo.features.github_actions.claude_options import (
     has_client,
     is_before_v1,
     is_commit,
+    is_exact,
     is_in_mode_tag,
     is_of_action,
     is_since,
@@ -88,8 +89,13 @@ _REST = re.compile(r"(?::\*|\s*\*)$")
 
 def claude_grants(site: Site, tree: Checkout) -> Iterator[Grant]:
     """The tools of Claude Code at a step: the allowed ones only, as nobody is there to be asked."""
-    token = _token(site)
     options = claude_options(site)
+    for grant in _all_grants(site, tree, options):
+        yield replace(grant, is_looked_at=options.rest == "needs_approval")
+
+
+def _all_grants(site: Site, tree: Checkout, options: ClaudeOptions) -> Iterator[Grant]:
+    token = _token(site)
     site = replace(site, variables={**site.variables, **_variables(site, options)})
     settings = _settings(site, tree, options)
     mode = (
@@ -223,7 +229,14 @@ def _settings(site: Site, tree: Checkout, options: ClaudeOptions) -> ClaudeSetti
     rules = [
         RULES.rule(tool, decision, site.spot(at, tool)) for decision, listed in lists for tool, at in listed
     ]
-    return replace(read, rules=(*read.rules, *filter(None, rules)), asks_in_plan=True)
+    counting = [each for each in (*read.rules, *filter(None, rules)) if not _is_idle(site, each)]
+    return replace(read, rules=tuple(counting), asks_in_plan=True)
+
+
+def _is_idle(site: Site, rule: PermissionRule) -> bool:
+    """Whether a rule is about a text that no command is, or denies no more than one command with a `*`."""
+    is_denied = rule.decision != "allowed" or not (rule.pattern or "").strip("* ")
+    return rule.tool == "Bash" and is_denied and is_exact(site, rule.pattern)
 
 
 def _may_be_trusted(site: Site) -> bool:
@@ -306,11 +319,11 @@ def _bash(
         if rule.decision == "allowed" and rule.tool == "Bash" and not RULES.whole(rule, "Bash"):
             command = f"{_REST.sub('', rule.pattern or '')} "
             if not any(fnmatchcase(command, _REST.sub(" *", other.pattern or "")) for other in denied):
-                alike = [each for each in rules if _is_alike(each, rule)]
+                alike = [each for each in rules if _is_alike(site, each, rule)]
                 if alike[0] is not rule:
                     continue
                 narrower = _without(site, alike)
-                for grant in by_command(site, token, rule.pattern or "", "Bash", rule.at, asked=_asked(site)):
+                for grant in _by_pattern(site, token, rule.pattern or "", rule.at):
                     yield replace(grant, narrower=narrower) if narrower and grant.at == rule.at else grant
     if options.rest == "needs_approval" and first.decision == "needs_approval":
         yield from by_shell(site, token, "Bash", at, "needs_approval")
@@ -318,8 +331,15 @@ def _bash(
 
 def _is_any_command(site: Site, rule: PermissionRule) -> bool:
     """Whether a rule about commands is one about all of them, or about one that runs any other."""
-    is_open = rule.pattern is not None and commands(rule.pattern, asked=_asked(site)) == UNLISTED
-    return RULES.whole(rule, "Bash") or is_open
+    if RULES.whole(rule, "Bash") or rule.pattern is None or is_exact(site, rule.pattern):
+        return RULES.whole(rule, "Bash")
+    return commands(rule.pattern, asked=_asked(site)) == UNLISTED
+
+
+def _by_pattern(site: Site, token: TokenPermissions | None, pattern: str, at: Place) -> Iterator[Grant]:
+    """The grants of the commands that a rule allows; of all without a pattern."""
+    exact = is_exact(site, pattern)
+    yield from by_command(site, token, pattern or "*", "Bash", at, asked=_asked(site), is_exact=exact)
 
 
 def _without(site: Site, rules: Sequence[PermissionRule]) -> str | None:
@@ -338,9 +358,10 @@ def _without(site: Site, rules: Sequence[PermissionRule]) -> str | None:
     return f"take out {' and '.join(f'{name} at {at}' for name, at in zip(names, places, strict=True))}"
 
 
-def _is_alike(rule: PermissionRule, other: PermissionRule) -> bool:
+def _is_alike(site: Site, rule: PermissionRule, other: PermissionRule) -> bool:
     """Whether two rules allow the same commands."""
     same = _REST.sub("", rule.pattern or "") == _REST.sub("", other.pattern or "")
+    same = same and is_exact(site, rule.pattern) == is_exact(site, other.pattern)
     return same and (rule.tool, rule.decision) == (other.tool, other.decision)
 
 
@@ -378,7 +399,7 @@ def _of_allowed(
 ) -> Iterator[Grant]:
     tool, _, pattern = rule.partition("(")
     if tool == "Bash":
-        yield from by_command(site, token, pattern.rstrip(")") or "*", "Bash", at, asked=_asked(site))
+        yield from _by_pattern(site, token, pattern.rstrip(")"), at)
     elif tool.startswith("mcp__"):
         allowed = PermissionRule(tool, None, "allowed", at)
         yield from grants_of_rule(site, tree, token, options, allowed)

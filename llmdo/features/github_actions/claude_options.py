@@ -46,6 +46,8 @@ IGNORES_BYPASS = ClientRelease((2, 1, 257), (1, 0, 213))
 """From here on a project cannot set mode `bypassPermissions`."""
 IGNORES_RULES = ClientRelease((2, 1, 195), (1, 0, 159))
 """From here on the rules of a project allow nothing in a folder that no person has trusted, as on a fresh runner."""
+HAS_WILDCARDS = ClientRelease((2, 1, 0), (1, 0, 29))
+"""From here on a `*` in a rule about commands stands for any text; before, none but `:*` at its end does."""
 OF_V0 = {
     "allowed_tools": "--allowedTools", "direct_prompt": "prompt", "disallowed_tools": "--disallowedTools",
     "mcp_config": "--mcp-config", "mode": None, "override_prompt": "prompt",
@@ -336,3 +338,9 @@ def has_client(site: Site, release: ClientRelease) -> bool:
     scripts = "\n".join(text(step.get("run")) for step in (*site.before, site.step))
     installed = [match.groups() for match in _INSTALLS.finditer(scripts)]
     return not installed or tuple(map(int, installed[-1])) >= release.client
+
+
+def is_exact(site: Site, pattern: str | None) -> bool:
+    """Whether a rule about commands is about its own text alone, although a `*` is in it."""
+    is_open = pattern is None or "*" not in pattern or pattern.endswith(":*")
+    return not is_open and not has_client(site, HAS_WILDCARDS)

@@ -242,17 +242,22 @@ def by_command(
     at: Place,
     decision: Decision = "allowed",
     asked: Collection[str] = (),
+    *,
+    is_exact: bool = False,
 ) -> Iterator[Grant]:
-    """The grants of an agent that may run the commands that begin with `pattern`; `asked` as of `commands`."""
+    """The grants of an agent that may run the commands that begin with `pattern`; `asked` as of `commands`.
+
+    `is_exact`: the one command that `pattern` is, with each `*` in it.
+    """
     tool = f"{toolset}({pattern.strip()})"
-    if commands(pattern, is_prefix=not pattern.strip(), asked=asked) == UNLISTED:
+    if not is_exact and commands(pattern, is_prefix=not pattern.strip(), asked=asked) == UNLISTED:
         yield from by_shell(site, token, tool if pattern.strip(" *") else toolset, at, decision)
         return
     words = [word for word in re.sub(r"(?::\*|\*)\s*$", "", pattern).split() if not word.startswith("-")]
     capabilities = _of_command(words, token)
     if words[:1] in (["echo"], ["printf"]) and not _MAY_SHOW.search(pattern):
         capabilities = ("proc.exec",)
-    if requests := besides(pattern, is_prefix=not pattern.strip()):
+    if not is_exact and (requests := besides(pattern, is_prefix=not pattern.strip())):
         capabilities = (
             *capabilities,
             "env.read",

@@ -28,9 +28,20 @@ _OF_TERMINAL = ("tui.json", "tui.jsonc")
 _BUNDLED = "@ai-sdk/"
 """The beginning of the packages of providers that opencode has itself."""
 _EXPORTED = re.compile(
-    r"^export\s+(?:(?P<default>default)\b|(?:(?:const|let|var|(?:async\s+)?function)\s+(?P<name>\w+))|(?P<other>[*{]))",
+    r"^export\s+(?:(?P<default>default)\b\s*|(?:const|let|var|(?:async\s+)?function)\s+(?P<name>\w+)|(?P<other>[*{]))",
     re.MULTILINE,
 )
+_EXPORTS = re.compile(r"\bexports\b")
+"""A sign that a file gives what it has in another way."""
+_VALUE = re.compile(r"\s*(?::[^=\n]+)?=(?!>)\s*")
+"""The text between a name and its value, with a type perhaps."""
+_FUNCTION = re.compile(r"(?:async|function|class)\b|<|\w+\s*=>")
+"""The start of a value that is a function or a class."""
+_ARROW = re.compile(r"\s*(?::[^={\n]+)?=>")
+"""What follows the parameters of a function."""
+_IDENTIFIER = re.compile(r"(\w+)\s*;?\s*$", re.MULTILINE)
+_OF_PLUGIN = re.compile(r"\bPlugin\b")
+"""The name of the type of plugins."""
 _GIVES_TOOLS = re.compile(r"\btool\s*[:({]")
 """A sign that a plugin has tools."""
 ORIGIN = "opencode, which asks nobody about a tool in code"
@@ -121,11 +132,58 @@ def _grant(
 
 
 def _names(stem: str, source: str) -> list[str]:
-    """The tools in a file: of its own name by default, and one for each other name that it exports."""
+    """The tools in a file: of its own name by default, and one for each other name that it exports.
+
+    opencode makes a tool of an object with `args` alone, never of a function. A value that is not known here counts.
+    """
     names: dict[str, None] = {}
-    for each in _EXPORTED.finditer(source):
-        names[stem if each["default"] else f"{stem}_{each['name'] or '*'}"] = None
-    return [*names] or [stem]
+    exported = [*_EXPORTED.finditer(source)]
+    for each in exported:
+        if not _is_function(each, source):
+            names[stem if each["default"] else f"{stem}_{each['name'] or '*'}"] = None
+    return [*names] if exported and not _EXPORTS.search(source) else [*names] or [stem]
+
+
+def _is_function(exported: re.Match[str], source: str) -> bool:
+    """Whether what a file exports is surely a function or a class."""
+    if "function" in exported[0].split():
+        return True
+    at = exported.end()
+    if exported["name"]:
+        value = _VALUE.match(source, at)
+        return value is not None and _is_function_at(value.end(), source)
+    if exported["default"] and (named := _IDENTIFIER.match(source, at)):
+        declared = re.search(rf"^(?:export\s+)?(?:const|let|var)\s+{named[1]}\b", source, re.MULTILINE)
+        value = _VALUE.match(source, declared.end()) if declared else None
+        if value is not None:
+            return _is_function_at(value.end(), source)
+        made = rf"^(?:export\s+)?(?:(?:async\s+)?function|class)\s+{named[1]}\b"
+        return re.search(made, source, re.MULTILINE) is not None
+    return bool(exported["default"]) and _is_function_at(at, source)
+
+
+def _is_function_at(start: int, source: str) -> bool:
+    """Whether the text from `start` on is a function or a class: by a word, or by an arrow behind its parameters."""
+    if _FUNCTION.match(source, start):
+        return True
+    depth = 0
+    for sign in re.finditer(r"[()]", source[start:] if source.startswith("(", start) else ""):
+        depth += 1 if sign[0] == "(" else -1
+        if depth == 0:
+            return _ARROW.match(source, start + sign.end()) is not None
+    return False
+
+
+def _note_plugin(files: Files, module: LoadedModule) -> None:
+    """Notes a plugin among the tools, of which opencode makes nothing."""
+    source = files.source(module.path or "")
+    exported = [*_EXPORTED.finditer(source.text)] if source else []
+    is_plugin = any(each["default"] for each in exported) or (source and _OF_PLUGIN.search(source.text))
+    if source and exported and is_plugin and not _names(module.name, source.text):
+        message = (
+            f"`{module.shown}` exports functions alone, so opencode makes no tool of it and loads no plugin"
+        )
+        files.note("LDO154", module.at, message, "move it to `.opencode/plugins` if it is a plugin")
 
 
 def code_of(files: Files, documents: Sequence[Document]) -> OpencodeCode:
@@ -135,11 +193,14 @@ def code_of(files: Files, documents: Sequence[Document]) -> OpencodeCode:
     named = [module for document in settings for module in _named(files, document)]
     plugins = [*named, *_in_folders(files, PLUGINS)]
     by_file = {each.path or each.shown: each for each in plugins}
+    tools = tuple(_in_folders(files, TOOLS))
+    for tool in tools:
+        _note_plugin(files, tool)
     return OpencodeCode(
         files,
         documents,
         tuple(each for each in by_file.values() if not _is_own(files, each)),
-        tuple(_in_folders(files, TOOLS)),
+        tools,
     )
 
 

@@ -1,0 +1,3 @@
+export default async function ({ client }) {
+  return { event: async ({ event }) => client.app.log({ body: event }) }
+}
