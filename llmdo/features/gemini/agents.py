@@ -163,11 +163,12 @@ class AgentFile:
 
         Each reason is noted at its place, as none is mended by another's mending.
         """
+        of_any_kind = self._has_strange_kind()  # for it is not known which of the two was meant
         faults = [
             self._lacks_keys(),
             self._has_no_name(),
-            self._has_strange_kind(),
-            self._has_strange_keys(),
+            of_any_kind,
+            self._has_strange_keys(of_any_kind=of_any_kind),
             self._has_strange_tools(),
         ]
         return any(faults)
@@ -190,19 +191,17 @@ class AgentFile:
         return is_wrong
 
     def _has_strange_kind(self) -> bool:
-        kind = self.header.get("kind")
-        is_strange = "kind" in self.header and kind not in _KINDS
+        is_strange = "kind" in self.header and self.header["kind"] not in _KINDS
         if is_strange:
-            what = "empty" if kind is None else f"`{excerpt(str(kind))}`"
-            place = self._place("kind", of_key=kind is None)
+            value = self.header["kind"]
+            kind, place = text(value), self._place("kind", of_key=value is None)
+            what = "empty" if value is None else f"`{excerpt(str(value))}`"
             message = f"`kind` is {what}, neither `local` nor `remote`, {_UNLOADED}"
-            self.files.note(
-                "LDO151", place, message, renaming(place, text(kind), nearest(text(kind), _KINDS))
-            )
+            self.files.note("LDO151", place, message, renaming(place, kind, nearest(kind, _KINDS)))
         return is_strange
 
-    def _has_strange_keys(self) -> bool:
-        known = REMOTE if self.is_remote else LOCAL
+    def _has_strange_keys(self, *, of_any_kind: bool) -> bool:
+        known = LOCAL | REMOTE if of_any_kind else REMOTE if self.is_remote else LOCAL
         if unknown := [key for key in self.header if key not in known]:
             names = ", ".join(f"`{excerpt(key)}`" for key in unknown)
             place = self._place(unknown[0], of_key=True)
