@@ -70,19 +70,28 @@ def read(text: str) -> object:
     return json.loads(json.dumps(problems or document.data))
 
 
+BASES = [
+    "name: clerk\ndescription: Keeps the log of the harbour.\ntools: Read, Grep\nmodel: small\n",
+    "name: 'clerk'\ndescription: \"Keeps, reads; and sends: all.\"\ntools:\n  - Read\n  - Bash(ls *)\n",
+    "description: |\n  Keeps the log,\n  and reads it.\ntools: [Read, 'Web Fetch', \"mcp__log\"]\n",
+    "mode: primary\npermission:\n  bash:\n    ls *: allow\n    '*': deny\n  webfetch: deny # no pages\n",
+    "on:\n  issues: {types: [opened, edited]}\nhandoffs:\n  - {label: Plan, agent: planner, prompt: Plan it}\n",
+]
+"""Headers into which marks and escapes are put by chance."""
+
+
 def headers() -> list[str]:
-    """The headers of the cases, each also with a mark or an escape put in by chance; and every escape alone."""
+    """The headers of the cases; some with a mark or an escape put in by chance; and every escape alone."""
     chance = Random(35)
     texts = [f'a: "{before}{escape}"\n' for escape in ESCAPES for before in ("", "b\\\\", "\\n\n  c", "'d' ")]
     for path in sorted(CASES.glob("*/*/**/*.md")):
         head, line, rest = path.read_text(encoding="utf-8", errors="replace").partition("---\n")
         text, end, _ = rest.partition("\n---\n")
-        if head or not line or not end:
-            continue
-        texts.append(f"{text}\n")
-        for put in (chance.choice(MARKS), chance.choice(ESCAPES)):
-            at = chance.randrange(len(text) + 1)
-            texts.append(f"{text[:at]}{put}{text[at:]}\n")
+        if line and end and not head:
+            texts.append(f"{text}\n")
+    for text in BASES * 60:
+        put, at = chance.choice([*MARKS, *ESCAPES]), chance.randrange(len(text))
+        texts.append(f"{text[:at]}{put}{text[at:]}")
     return texts
 
 
