@@ -187,8 +187,8 @@ def foreign_cycle(project: Foreign) -> Iterator[Diagnostic]:
 def foreign_unreached(project: Foreign) -> Iterator[Diagnostic]:
     """No agent calls an agent, and it is not what the format starts first.
 
-    It runs only where a person starts it by its name, or code does; or somebody forgot to let another call it, or to
-    remove it. Let an agent call it, take out what closes it, or remove its file.
+    It runs only where a person starts it by its name, or code does; or somebody forgot to name it, or to remove it.
+    Name it where it is to be called, take out what closes it, or remove its file.
     """
     agents = named(project.team.agents)
     for name in (entry.name for entry in project.graph.entries.values() if not entry.declared):
@@ -326,11 +326,8 @@ def foreign_inherits_everything(project: Foreign) -> Iterator[Diagnostic]:
     for name, agent in named(project.team.agents).items():
         if agent.inherits and agent.path:
             but = f" but {', '.join(f'`{tool}`' for tool in agent.but)}" if agent.but else ""
-            every = (
-                EVERYONE
-                if agent.everyone
-                else next(filter(_is_every, (call.name for call in agent.calls)), "")
-            )
+            in_one_place = next(filter(_is_every, (call.name for call in agent.calls)), "")
+            every = EVERYONE if agent.everyone else in_one_place
             others = f" and may call {every}" if every else ""
             form = agent.format or project.team.format
             late = _late_header(form, agent)
@@ -375,6 +372,8 @@ def _why_everything(form: str, agent: Agent) -> str:
     listed = agent.header.get("tools")
     if form == "cursor":
         return "Cursor has no list of tools for an agent"
+    if agent.at.document.problems and not agent.header:
+        return "its header is ignored"
     if in_a_header(agent.at):
         return "its file has no header"
     if isinstance(listed, list) and form == "opencode":

@@ -47,6 +47,8 @@ EXPLAINED = tuple(
         r"take the whole (?:chain|iterative planner|orchestrator|router) out, as fast-agent starts none without agents",
         r"install the server, or keep it in the project, where a change of it is reviewed",
         r"keep the program in the project, where a change of it is reviewed",
+        r"write the value after _, with each of its lines indented",
+        r"mend its header, which Claude Code ignores",
         r"leave the address to each person's own settings",
     )
 )

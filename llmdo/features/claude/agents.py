@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from llmdo.base.values import dataclass
 from llmdo.features.claude.client import hook_events
+from llmdo.features.claude.headers import MENDED
 from llmdo.features.claude.hooks import hooks_in, judge_hooks
 from llmdo.features.claude.rules import CALLING, RUNNING, WORKFLOW
 from llmdo.features.claude.session import BUILT_IN, EVERY_SERVER, SessionTools, any_with, server_name
@@ -16,7 +17,7 @@ from llmdo.features.claude.table import LINES, VERSION
 from llmdo.foreign import reading
 from llmdo.foreign import servers as mcp
 from llmdo.foreign.files import surplus
-from llmdo.foreign.team import Agent, AgentCall
+from llmdo.foreign.team import NAME_TOOLS, Agent, AgentCall
 from llmdo.syntax.document import Place
 
 if TYPE_CHECKING:
@@ -116,6 +117,7 @@ class AgentReader:
             events=tuple(self._events()),
             everyone=everyone,
             inherits=tool_items is None,
+            narrower=MENDED if self.text.document.problems and not header else NAME_TOOLS,
             but=tuple(tool for tool, _, _ in reading.tool_items(self.text.document, "disallowedTools")),
             # A session that is started further up does not load it.
             is_callable=not self.around.home.folder and not self.around.home.settings.denies_call(self.name),

@@ -11,6 +11,7 @@ from llmdo.base.source import Location
 from llmdo.base.values import dataclass, replace
 from llmdo.features.claude import AGENTS, IN_PLUGINS
 from llmdo.features.claude.agents import KEYS, AgentContext, AgentReader
+from llmdo.features.claude.headers import QUOTED, ignored
 from llmdo.features.claude.homes import OWN, ClaudeHome, above_own, homes_of, with_plugin
 from llmdo.features.claude.plugins import plugins_in
 from llmdo.features.claude.session import MAIN, any_with, built_in_agents, main_session
@@ -18,6 +19,7 @@ from llmdo.foreign import reading
 from llmdo.foreign.files import Files, folder_place
 from llmdo.foreign.known import tools_of
 from llmdo.foreign.team import MAX_NAME, Team
+from llmdo.syntax.document import Document
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -38,6 +40,8 @@ _SAMPLE = re.compile(
 )
 """Agents in a folder of things to copy, or of things to test with."""
 _COUNTS = ", so it counts as an agent of the plugin, with every tool"
+_LOADS_NONE = " and loads no agent from this file"
+_LOADS_ALL = " and loads the agent by the name of its file, with every tool"
 _NOT_LOADED = ", so Claude Code loads no agent from it"
 _MODES_OF_OPENCODE = ("all", "primary", "subagent")
 DISTINCTIVE = frozenset({"color", "model", "name", "tools"})
@@ -153,7 +157,7 @@ def _agent_files(files: Files, paths: Sequence[str], plugins: Sequence[ClaudePlu
             prefix = f"{plugin}:" if plugin else ""
         if (source := files.source(path)) is None:
             continue  # which was noted
-        text = files.header(path, KEYS)
+        text, lost = _as_claude_code(files.header(path, KEYS), is_own=own)
         own = own and (plugin is None or _is_project_agent(path, text))
         if text is None and path in prefixes:
             others[path] = reading.headless(source, _COUNTS)
@@ -165,7 +169,7 @@ def _agent_files(files: Files, paths: Sequence[str], plugins: Sequence[ClaudePlu
         lacking = text and _lacking(text, is_own=own, is_listed=path in prefixes)
         if text is None or lacking:
             if PurePosixPath(path).stem.lower() != "readme":
-                lost = finding("LDO152", source.location(), f"`{path}` has {lacking}{_NOT_LOADED}")
+                lost = lost or finding("LDO152", source.location(), f"`{path}` has {lacking}{_NOT_LOADED}")
                 others[path] = lost if lacking else reading.headless(source, _NOT_LOADED)
             continue
         files.problems.extend(text.document.problems)
@@ -178,6 +182,19 @@ def _agent_files(files: Files, paths: Sequence[str], plugins: Sequence[ClaudePlu
         if f"/{OWN}" in f"/{path}" or (path in prefixes and _home(path) in folders)
     )
     return agents
+
+
+def _as_claude_code(
+    text: reading.Text | None, *, is_own: bool
+) -> tuple[reading.Text | None, Diagnostic | None]:
+    """A file without the header that Claude Code ignores, and the finding about that, which a plugin's agent keeps."""
+    problem = ignored(text.document.source) if text else None
+    if text is None or problem is None:
+        return text, None
+    message = f"{problem.message}, so Claude Code ignores the header{_LOADS_NONE if is_own else _LOADS_ALL}"
+    lost = finding("LDO152", problem.at, message, hint=problem.hint or QUOTED)
+    kept = () if is_own else (lost,)
+    return replace(text, document=Document(text.document.source, {}, dict, kept)), lost
 
 
 def _apart(files: Sequence[_AgentFile]) -> list[_AgentFile]:

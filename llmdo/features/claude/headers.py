@@ -1,0 +1,60 @@
+"""The header of an agent's file as Claude Code reads it: as YAML, else with the value of each single line in quotes.
+
+What is then still no YAML is ignored as a whole (watched in 2.1.328: which agents a request lists).
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from llmdo.foreign.reading import HARMLESS
+from llmdo.syntax import frontmatter
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from llmdo.base.diagnostic import Diagnostic
+    from llmdo.base.source import Source
+
+QUOTED = "write the value after `|`, with each of its lines indented"
+
+MENDED = "mend its header, which Claude Code ignores"
+
+_HEADER = re.compile(r"---[ \t]*\n(.*?)^---", re.DOTALL | re.MULTILINE)
+_LINE = re.compile(r"([A-Za-z_-]+):\s+(.+)")
+_SPECIAL = re.compile(r"[{}\[\]*&#!|>%@`]|: ")
+_OURS = re.compile(
+    r"not allowed in a header|is given twice|is not text$|a key is missing|too many|nested more|larger than|no `---`"
+)
+"""Problems that are YAML all the same: those of llmdo's own formats."""
+
+
+def ignored(source: Source) -> Diagnostic | None:
+    """The problem by which Claude Code ignores the header of a file; None if it reads it."""
+    problem = next(iter(_problems(frontmatter.parse(source).document.problems)), None)
+    header = _HEADER.match(source.text)
+    if problem is None or header is None or problem.code != "LDO101":
+        return None
+    from llmdo.syntax.header import parse  # which imports a parser
+
+    again = parse(source, "\n".join(_quoted(header[1])), aliases=True)
+    return problem if _problems(again.problems) else None
+
+
+def _problems(problems: tuple[Diagnostic, ...]) -> list[Diagnostic]:
+    return [
+        each for each in problems if not each.message.startswith(HARMLESS) and not _OURS.search(each.message)
+    ]
+
+
+def _quoted(header: str) -> Iterator[str]:
+    """The lines of a header, in which a value with a sign of YAML is in double quotes, unless it is in quotes."""
+    for line in header.split("\n"):
+        key = _LINE.fullmatch(line)
+        value = key[2] if key else ""
+        if key is None or (value[0] == value[-1] and value[0] in "\"'") or not _SPECIAL.search(value):
+            yield line
+        else:
+            escaped = value.replace("\\", "\\\\").replace('"', '\\"')
+            yield f'{key[1]}: "{escaped}"'
