@@ -70,6 +70,12 @@ _BY_MEANING = {
     "search": "web", "write": "edit",
 }  # fmt: skip
 """The aliases for what the tools of other clients do."""
+_TO_MODELS = {
+    "execute_prompt": "agent", "executeprompt": "agent", "fetch_webpage": "fetch", "get_changed_files": "changes",
+    "get_errors": "problems", "insert_edit_into_file": "edit", "manage_todo_list": "todo",
+    "multi_replace_string_in_file": "edit", "replace_string_in_file": "edit", "semantic_search": "codebase",
+}  # fmt: skip
+"""The names in `tools` for those by which VS Code offers, or offered, its tools to a model (vscode-copilot-chat)."""
 _EXTENSION = re.compile(r"[\w-]+\.[\w-]+")
 """A publisher and its extension of VS Code, whose tools are unknown and are there alone."""
 _LONG_NAME = re.compile(r"mcp_+([!-~]+)")
@@ -307,6 +313,8 @@ ELSEWHERE = tuple(
 
 def _misspelt(name: str) -> str | None:
     """The tool that `name` means: one of the same words, of which one may be misspelt; `create_issue` is none."""
+    if meant := _TO_MODELS.get(name.casefold()):
+        return meant
     near = meant_tool(name, NAMES, _BY_MEANING) or ""
     if near in _BY_MEANING.values():
         return near
