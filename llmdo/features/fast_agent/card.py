@@ -70,7 +70,7 @@ class Card:
     is_tool: bool
     """Whether it is among the cards that another agent is given as tools."""
     scope: str = ""
-    """The function in whose application it is, in Python; empty for that of the file."""
+    """The function, and of several instances the one, in whose application it is, in Python; empty for the file's."""
 
     @property
     def name(self) -> str:

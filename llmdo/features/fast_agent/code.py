@@ -70,9 +70,9 @@ def cards_in(source: Source) -> Iterator[Card]:
         if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and call.func.attr in _KINDS
         if is_sure or _is_own(call)
     ]
-    makers = {last_name(call.func.value) for _, call in declared if isinstance(call.func, ast.Attribute)}
+    makers = {_maker(call) for _, call in declared}
+    are_apart = len(makers & _instances(tree)) > 1
     tools = _tools(functions)
-    shared = [name for maker in sorted(makers) for name in tools.get(maker, ())]
     names = {
         statement.targets[0].id: statement.value
         for statement in tree.body
@@ -87,14 +87,32 @@ def cards_in(source: Source) -> Iterator[Card]:
     }
     for function, call in declared:
         reader = _DecoratorReader(source, names, places)
-        card = reader.card(function, call, [*shared, *tools.get(function.name, ())])
-        yield replace(card, scope=outer.get(id(function), ""))
+        own = [_maker(call)] if are_apart else sorted(makers)
+        given = [name for each in (*own, function.name) for name in tools.get(each, ())]
+        scope = "/".join(filter(None, (outer.get(id(function)), _maker(call) if are_apart else "")))
+        yield replace(reader.card(function, call, given), scope=scope)
 
 
 def _is_own(call: ast.Call) -> bool:
     """Whether a decorator is one of fast-agent by its instance or arguments: other packages have an `agent` as well."""
-    maker = last_name(call.func.value) if isinstance(call.func, ast.Attribute) else ""
-    return "fast" in maker.lower() or any(keyword.arg in _TELLING for keyword in call.keywords)
+    return "fast" in _maker(call).lower() or any(keyword.arg in _TELLING for keyword in call.keywords)
+
+
+def _maker(call: ast.Call) -> str:
+    """The name of the instance whose decorator it is."""
+    return last_name(call.func.value) if isinstance(call.func, ast.Attribute) else ""
+
+
+def _instances(tree: ast.Module) -> set[str]:
+    """The names to which a module assigns an application, each of which it runs apart."""
+    return {
+        node.targets[0].id
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Assign)
+        and isinstance(node.targets[0], ast.Name)
+        and isinstance(node.value, ast.Call)
+        and last_name(node.value.func) == MAKER
+    }
 
 
 def _tools(functions: list[Function]) -> dict[str, list[str]]:
