@@ -82,6 +82,7 @@ EVIDENCE = (
     _Evidence("LangGraph", ("langgraph.json", "*/langgraph.json"), "graph", "they are code", _in_table("graphs")),
     _Evidence("Google ADK", ("**/root_agent.yaml",), "agent", _IN_PYTHON),
     _Evidence("Kilo Code", (".kilocodemodes",), "mode", count=_in_list("customModes")),
+    _Evidence("Kilo Code", ("kilo.json", "kilo.jsonc", ".kilocode/mcp.json"), "configuration"),
     _Evidence("Amazon Q Developer", (".amazonq/cli-agents/*.json",), "agent"),
     _Evidence("Factory", (".factory/droids/*.md",), "droid"),
     _Evidence("Factory", (".factory/settings.json", ".factory/hooks.json", ".factory/mcp.json"), "configuration"),

@@ -43,6 +43,7 @@ DECLARED_SERVERS = (
 """The files of a project that declare servers for an editor and for the command line, each with its table."""
 
 _EDITOR = ".vscode/settings.json"
+_APPROVING = re.compile(r"chat\.tools\.(?:\w+\.)?autoApprove")
 _OF_CLAUDE = ".claude/agents/*.md"
 """The agents of Claude Code, which VS Code reads as its own."""
 
@@ -75,7 +76,7 @@ def read(tree: Tree) -> Team:
     paths = files.find(LOOKED_AT)
     texts = [(path, text) for path in paths if (text := reader.text(path))]
     reader.elsewhere(paths)
-    is_nested = len(texts) > 1 and reader.is_nested()
+    is_nested = bool(texts) and reader.is_nested() and len(texts) > 1
     project = _CopilotProject(dict(reader.servers()) if texts else {}, _names(texts), is_nested)
     readers = [_CopilotFileReader(reader, project, path, text) for path, text in texts]
     for file in readers:
@@ -191,9 +192,19 @@ class _CopilotReader:
             )
 
     def is_nested(self) -> bool:
-        """Whether a setting of the project lets an agent that another calls in VS Code call others in turn."""
+        """Whether a setting of the project lets an agent that another calls in VS Code call others in turn.
+
+        Notes the settings by which VS Code asks less, which are not read.
+        """
         source = self.files.source(_EDITOR)
-        return source is not None and reading.json_with_comments(source).data.get(NESTED) is True
+        if source is None:
+            return False
+        settings = reading.json_with_comments(source)
+        for key, value in settings.data.items():
+            if _APPROVING.fullmatch(key) and (any(value.values()) if isinstance(value, dict) else value):
+                message = f"`{key}` lets tools run in VS Code without a question; it is not read"
+                self.files.note("LDO154", Place(settings, (key,), of_key=True), message)
+        return settings.data.get(NESTED) is True
 
     def is_of_claude(self, key: str) -> bool:
         """Whether an agent of Claude Code has that name or file, in lower case; its own reader notes its oddities."""
