@@ -78,7 +78,9 @@ def quotes_problem(
     else:
         at = Span(end.line + 2, end.column, end.line + 2, end.column + 1)
         message = "the quotes close here, and text follows"
-        hint = f"write `{_ESCAPED[scalar.style]}` for a quote that is part of the text"
+        is_closed = header.split("\n")[end.line].rstrip().endswith(scalar.style)
+        part = f"write `{_ESCAPED[scalar.style]}` for a quote that is part of the text"
+        hint = part if is_closed else "put the text in quotes"
     return finding("LDO101", source.location(at), message, hint=hint)
 
 

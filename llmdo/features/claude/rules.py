@@ -6,6 +6,8 @@ import re
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
+from llmdo.base.diagnostic import finding
+from llmdo.features.claude.headers import QUOTED, ignored
 from llmdo.foreign import reading
 from llmdo.foreign.commands import commands
 from llmdo.foreign.permissions import STRICTEST, PermissionRule, RuleTable, form, part
@@ -153,6 +155,10 @@ def approvals_in(files: Files, paths: Iterable[str]) -> Iterator[PermissionRule]
     for path in paths:
         header = files.header(path, COMMAND_KEYS)
         if header is None or ALLOWED not in header.document.data:
+            continue
+        if problem := ignored(header.document.source):
+            message = f"{problem.message}, so Claude Code ignores the header and its `{ALLOWED}`"
+            files.problems.append(finding("LDO151", problem.at, message, hint=problem.hint or QUOTED))
             continue
         files.problems.extend(header.document.problems)
         for tool, pattern, at in reading.tool_items(header.document, ALLOWED):
