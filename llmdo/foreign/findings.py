@@ -409,7 +409,7 @@ def _kept(form: str, agent: Agent) -> str:
     names = {f"mcp__{name}" for each in listed for name in (each if isinstance(each, dict) else (each,))}
     has_servers = any(each.server and each.toolset in names for each in agent.grants)
     kept = ["the servers of its `mcpServers`"] if has_servers else []
-    kept += ["what its `memory` needs"] if agent.header.get("memory") else []
+    kept += ["`Write` and `Edit`, which its `memory` brings"] if agent.header.get("memory") else []
     return f" but {' and '.join(kept)}" if kept else ""
 
 

@@ -16,7 +16,7 @@ OPEN_SERVERS = frozenset(
         "brave", "browser", "browserbase", "chrome", "crawl", "discord", "duckduckgo", "exa", "fetch", "firecrawl",
         "github", "gitlab", "gmail", "imap", "jira", "linear", "mail", "outlook", "perplexity", "playwright",
         "puppeteer", "reddit", "rss", "scrape", "search", "selenium", "sentry", "slack", "tavily", "telegram",
-        "twitter", "web", "youtube", "zendesk",
+        "twitter", "web", "whatsapp", "youtube", "zendesk",
     }
 )  # fmt: skip
 """Words in a server's name or start that show that it brings anybody's text, and sends."""
