@@ -56,8 +56,17 @@ _AT_THE_START = re.compile(
 )
 """Mistakes shown at the start of the text that holds them, not at the point of their detection."""
 
-_ESCAPED = {"'": "''", '"': '\\"'}
+_SINGLE, _DOUBLE = "'", '"'
+_ESCAPED = {_SINGLE: "''", _DOUBLE: '\\"'}
 """The form of a quote inside quotes of its kind."""
+
+_QUOTES = {
+    (False, False): "quotes",
+    (False, True): "single quotes",
+    (True, False): "double quotes",
+    (True, True): 'double quotes, with each of its own as `\\"`,',
+}
+"""The quotes for a text, by whether it holds single ones, and double ones."""
 
 _SECOND_COLON = re.compile(r"[^'\"\[{]*: +[^'\"\[{|>].*:(?: |$)")
 
@@ -124,5 +133,5 @@ def syntax_problem(source: Source, header: str, error: MarkedYAMLError) -> Diagn
     elif character == "," and "node content" in reason:
         message, hint = "an item is missing before this `,`", "delete the `,`"
     elif "mapping values" in reason and _SECOND_COLON.match(whole):
-        hint = "put the text in quotes if the `: ` is part of it"
+        hint = f"put the text in {_QUOTES[_SINGLE in whole, _DOUBLE in whole]} if the `: ` is part of it"
     return finding("LDO101", source.location(span), message, hint=hint)

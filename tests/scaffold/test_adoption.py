@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from llmdo.base.diagnostic import Diagnostic
 
-ERRORS = {"LDO153", "LDO105"}
+ERRORS = {"LDO105", "LDO107", "LDO153"}
 """What the files of a project cannot be read for: another's fault."""
 
 

@@ -372,7 +372,7 @@ _FORMS: tuple[tuple[re.Pattern[str], Callable[[Edited, re.Match[str], Diagnostic
     (re.compile(r"move what stands above the header below it"), moved_down),
     (re.compile(r"make one header of the two"), joined),
     (re.compile(rf"write {_LINE} in its header, moved up to the start of the file"), moved_down),
-    (re.compile(r"put (?:the text|it|text) in quotes(?: if .*)?"), in_quotes),
+    (re.compile(r"put (?:the text|it|text) in (?:single |double )?quotes(?:,.*)?(?: if .*)?"), in_quotes),
     (re.compile(rf"write a line {_LINE} above it"), above),
     (re.compile(rf"write {_LINE} below the last key"), fence_below),
     (re.compile(rf"write {_LINE} before it(?:, and (?P<more>`[^`]+` under `[^`]+`) \((?P<at>[^()]+)\))?"), _before_step),

@@ -98,7 +98,7 @@ def headers() -> list[str]:
 @pytest.mark.skipif(not yaml.__with_libyaml__, reason="PyYAML was built without libyaml")
 def test_a_header_reads_the_same_without_libyaml() -> None:
     texts = headers()
-    assert len(texts) > 1_000
+    assert len(texts) > 400
     words = [sys.executable, "-c", WITHOUT_LIBYAML]
     done = subprocess.run(
         words, cwd=ROOT, input=json.dumps(texts), capture_output=True, text=True, check=False, timeout=300
