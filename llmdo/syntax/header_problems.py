@@ -87,10 +87,16 @@ def quotes_problem(
     else:
         at = Span(end.line + 2, end.column, end.line + 2, end.column + 1)
         message = "the quotes close here, and text follows"
-        is_closed = header.split("\n")[end.line].rstrip().endswith(scalar.style)
-        part = f"write `{_ESCAPED[scalar.style]}` for a quote that is part of the text"
-        hint = part if is_closed else "put the text in quotes"
+        whole = header.split("\n")[end.line]
+        if whole.rstrip().endswith(scalar.style):
+            hint = f"write `{_ESCAPED[scalar.style]}` for a quote that is part of the text"
+        else:
+            hint = f"put the text in {_quotes_for(whole)}".rstrip(",")
     return finding("LDO101", source.location(at), message, hint=hint)
+
+
+def _quotes_for(line: str) -> str:
+    return _QUOTES[_SINGLE in line, _DOUBLE in line]
 
 
 _HEX = "[0-9A-Fa-f]{2}"
@@ -103,9 +109,9 @@ _ESCAPE = re.compile(
 
 def _unknown_escape(header: str, start: int) -> int:
     """The index of the first backslash from `start` on that begins no escape."""
-    while escape := _ESCAPE.match(header, at := header.find("\\", start)):
+    while (at := header.find("\\", start)) >= 0 and (escape := _ESCAPE.match(header, at)):
         start = escape.end()
-    return at
+    return max(at, 0)
 
 
 def syntax_problem(source: Source, header: str, error: MarkedYAMLError) -> Diagnostic:
@@ -133,5 +139,5 @@ def syntax_problem(source: Source, header: str, error: MarkedYAMLError) -> Diagn
     elif character == "," and "node content" in reason:
         message, hint = "an item is missing before this `,`", "delete the `,`"
     elif "mapping values" in reason and _SECOND_COLON.match(whole):
-        hint = f"put the text in {_QUOTES[_SINGLE in whole, _DOUBLE in whole]} if the `: ` is part of it"
+        hint = f"put the text in {_quotes_for(whole)} if the `: ` is part of it"
     return finding("LDO101", source.location(span), message, hint=hint)
