@@ -16,6 +16,7 @@ from llmdo.foreign.building import EVENTS, named
 from llmdo.foreign.known_servers import DATA, known_server
 from llmdo.foreign.picking import flows_apart
 from llmdo.foreign.plainest import plainest
+from llmdo.foreign.running import runs_files
 from llmdo.foreign.server_words import (
     ONLY_SEARCH,
     OPEN_SERVERS,
@@ -28,7 +29,6 @@ from llmdo.foreign.server_words import (
 )
 from llmdo.foreign.team import QUESTION
 from llmdo.policy.authority import Capability
-from llmdo.policy.shell.programs import is_launcher
 from llmdo.policy.vocabulary import LEGS, ONLY_READS, UNTRUSTED
 from llmdo.reach.flows import Unasked, unasked
 from llmdo.reach.risks import SHELL, may_meet
@@ -242,6 +242,10 @@ class _Tools:
         known = {name: known_server(each.server) for name, each in toolsets.items() if each.server}
         self._unknown = {name for name, server in known.items() if not server} - self._known
         self._holding = {name for name, server in known.items() if server and DATA in server.capabilities}
+        self._marking = {name for name, server in known.items() if server and server.marks_running}
+        self._fetching = {
+            name: {"", *each.fetching} for name, each in known.items() if each and each.fetching
+        }
         self.has_servers = bool(self._servers)
         """Whether private data may be read otherwise than by capabilities of our vocabulary."""
         self._events, self._unknown_events = _events(project)
@@ -267,11 +271,8 @@ class _Tools:
         """By an agent, its toolset and the tool: a server that one agent has in the cloud, another has in an editor."""
         self._runs_files: dict[str, set[tuple[str, str]]] = {}
         for name, agent in agents.items():
-            is_steered = bool(agent.started_by) or any(
-                each.toolset.startswith(EVENT) for each in agent.grants
-            )
             for grant in agent.grants:
-                self._add(name, grant, is_steered=is_steered)
+                self._add(name, grant, is_steered=_is_steered(agent))
         places = {runs_in for each in self._runs_in.values() for runs_in in each}
         self.places = sorted(places - {""}) or [""]
         """The places in which agents run, each asked about alone: words read in one steer no run in another."""
@@ -287,7 +288,7 @@ class _Tools:
         self._runs_in.setdefault((name, grant.toolset, grant.tool), set()).add(grant.runs_in)
         if grant.decision == "allowed" and Capability("fs.write") in grant.capabilities:
             self._writers.add(name)
-        if is_steered and grant.decision == "allowed" and _runs_files(grant):
+        if is_steered and grant.decision == "allowed" and runs_files(grant):
             self._runs_files.setdefault(name, set()).add((grant.toolset, grant.tool))
 
     def asked(self, question: _Question, runs_in: str) -> Unasked:
@@ -310,7 +311,7 @@ class _Tools:
         self, levels: frozenset[int], runs_in: str, name: str, shape: Shape, decision: Decision
     ) -> bool:
         """Whether the words that a call of an agent may bring are of one of the levels."""
-        if decision == "blocked":
+        if decision == "blocked" or self._only_local(shape):
             return False
         if decision != "allowed" and _plain(shape.toolset) in self._looked_at:
             return False  # whoever would look at that call need not let it through, and is no person
@@ -363,9 +364,10 @@ class _Tools:
         is_inside = way == WayOut.PUBLIC_HOST and of_checkout and self._is_of_repository(shape)
         if way is None or is_inside or not self._is_in(runs_in, name, shape):
             return None
-        is_asked = (name, _plain(shape.toolset)) in self._asking and not may_send
-        is_unknown = shape.toolset in self._undeclared and not is_guess
-        return None if way == WayOut.OPEN_SERVER and (is_asked or is_unknown) else way
+        is_asked = (name, _plain(shape.toolset)) in self._asking and shape.toolset in self._servers
+        is_asked = is_asked and (shape.toolset in self._marking or not may_send)
+        is_unknown = shape.toolset in self._undeclared and not is_guess and way == WayOut.OPEN_SERVER
+        return None if is_unknown or is_asked else way
 
     def _way(self, name: str, shape: Shape) -> WayOut | None:
         row = shape.row
@@ -405,6 +407,11 @@ class _Tools:
         """Whether a known server's tools answer with what they made: the names of an unknown one say nothing."""
         names = [own_name(toolset, tool) for toolset, tool in _tools(shape)]
         return shape.toolset in self._known and all(map(says_making, names))
+
+    def _only_local(self, shape: Shape) -> bool:
+        """Whether a known server's tools are other ones than those of it that bring pages."""
+        names = {own_name(toolset, tool) for toolset, tool in _tools(shape)}
+        return shape.toolset in self._fetching and names.isdisjoint(self._fetching[shape.toolset])
 
     def _is_guess(self, shape: Shape) -> bool:
         """Whether a call is one of an unknown server or tool."""
@@ -478,19 +485,6 @@ def _events(project: Foreign) -> tuple[set[str], set[str]]:
     events = [event for agent in project.team.agents for event in agent.events]
     unknown = {each.toolset for each in events if not any(able.scope for able in each.capabilities)}
     return {each.toolset for each in events}, unknown
-
-
-def _runs_files(grant: Grant) -> bool:
-    """Whether a listed command runs files of the project: an interpreter, a builder, or a script by its path.
-
-    One that fetches from hosts, such as `curl`, runs its arguments' programs alone.
-    """
-    names = {each.name for each in grant.capabilities}
-    if "proc.exec" not in names or any(Capability("net").covers_name(each) for each in names):
-        return False
-    text = grant.tool if "(" in grant.tool or grant.rule_at is None else str(grant.rule_at.data)
-    program = text.partition("(")[2].split(" ")[0].rstrip(":*)")
-    return "/" in program or is_launcher(program)
 
 
 def _connects(shape: Shape) -> bool:

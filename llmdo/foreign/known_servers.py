@@ -10,7 +10,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from llmdo.base.values import dataclass
-from llmdo.foreign.lines import EDITS, RUNS, SERVES, WRITES
+from llmdo.foreign.lines import EDITS, FETCHES, RUNS, SERVES, WRITES
 from llmdo.foreign.permissions import scope_of
 from llmdo.graph.described import Server
 from llmdo.policy.authority import Capability
@@ -23,6 +23,12 @@ DATA = "x.data.read"
 
 _FILES = ("fs.list", *EDITS)
 _DATA = (*SERVES, DATA)
+_PAGES = (*SERVES, "net.connect")
+"""Shows any page that it is given the address of."""
+_LOOKING = frozenset({
+    "browser_console_messages", "browser_network_requests", "browser_snapshot", "browser_take_screenshot",
+    "browser_wait_for",
+})  # fmt: skip
 _SANDBOX = ("mcp.call", "net.connect")
 """Runs any code where there is nothing of the machine but a network: the code is no command that reads anything."""
 
@@ -36,13 +42,20 @@ class WellKnownServer:
     """Whether its arguments are the folders that it is confined to."""
     runs_elsewhere: bool = False
     """Whether what it runs is in another process, which no container of the server holds."""
+    marks_running: bool = False
+    """Whether it marks the tools that run commands as changing something: a client that heeds that asks about them."""
+    unmarked: frozenset[str] = frozenset()
+    """The tools that only look at the page that is open, if it marks all others, those that open one among them."""
+    fetching: frozenset[str] = frozenset()
+    """The tools that bring pages, where the others bring no words of strangers; empty if all may."""
 
 
 _KNOWN = {
     WellKnownServer(_FILES, has_roots=True): ("filesystem",),
     WellKnownServer(_FILES): ("git", "obsidian"),
+    WellKnownServer((*_FILES, *RUNS, *FETCHES), marks_running=True, fetching=frozenset({"read_file"})): ("commander",),
     WellKnownServer((*_FILES, *RUNS)): (
-        "commander", "interpreter", "mcp-server-code-runner", "repl", "serena", "shell", "terminal",
+        "interpreter", "mcp-server-code-runner", "repl", "serena", "shell", "terminal",
     ),
     WellKnownServer((*_FILES, *RUNS), runs_elsewhere=True): ("jupyter",),
     WellKnownServer(_SANDBOX): ("e2b", "mcp-run-python"),
@@ -53,9 +66,11 @@ _KNOWN = {
         "salesforce", "slack", "snowflake", "sqlite", "stripe", "supabase",
     ),
     WellKnownServer(SERVES): (
-        "brave", "chrome", "context7", "deepwiki", "duckduckgo", "exa", "fetch", "firecrawl", "github", "githubcopilot",
-        "gitlab", "perplexity", "playwright", "puppeteer", "search", "tavily",
+        "brave", "context7", "deepwiki", "duckduckgo", "exa", "github", "githubcopilot", "gitlab", "perplexity",
+        "search", "tavily",
     ),
+    WellKnownServer(_PAGES): ("chrome", "fetch", "firecrawl", "puppeteer"),
+    WellKnownServer(_PAGES, unmarked=_LOOKING): ("playwright",),
     WellKnownServer(("mcp.call",)): ("everything", "memory", "thinking", "time"),
 }  # fmt: skip
 """By what a server does, the words for it in packages such as `@modelcontextprotocol/server-WORD`, or whole names."""
@@ -92,6 +107,12 @@ def known_server(server: Server) -> WellKnownServer | None:
     """The well-known server that a command or an address starts; None if it is none, or another one as well."""
     matches = {TABLE.get(word) for name in _names(server) for word in _words(name.lower()) if word in TABLE}
     return matches.pop() if len(matches) == 1 else None
+
+
+def asks_first(server: Server, tool: str) -> bool:
+    """Whether a client that asks unless a tool only reads asks before a server opens a page, or a tool of it does."""
+    known = known_server(server)
+    return known is not None and bool(known.unmarked) and tool not in known.unmarked
 
 
 def capabilities_of(server: Server) -> tuple[Capability, ...] | None:

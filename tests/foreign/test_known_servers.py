@@ -51,7 +51,10 @@ def server(words: str) -> Server:
         ("npx -y @modelcontextprotocol/server-postgres postgresql://localhost/db", {*SERVES, DATA}),
         ("npx mcp-remote https://mcp.notion.com/sse", {*SERVES, DATA}),
         ("https://mcp.notion.com/mcp", {*SERVES, DATA}),
-        ("npx -y @wonderwhy-er/desktop-commander@latest", {*FILES, "proc.exec.unlisted"}),
+        (
+            "npx -y @wonderwhy-er/desktop-commander@latest",
+            {*FILES, "data.untrusted", "net.connect", "proc.exec.unlisted"},
+        ),
         (
             "uvx --from git+https://github.com/oraios/serena serena start-mcp-server",
             {*FILES, "proc.exec.unlisted"},
@@ -90,7 +93,8 @@ def server(words: str) -> Server:
         ("https://learn.microsoft.com/api/mcp", SERVES),
         ("https://learn.example.com/mcp", None),
         ("npx -y @modelcontextprotocol/server-sequential-thinking", {"mcp.call"}),
-        ("npx @playwright/mcp@latest", SERVES),
+        ("npx @playwright/mcp@latest", {*SERVES, "net.connect"}),
+        ("uvx mcp-server-fetch", {*SERVES, "net.connect"}),
         ("filesystem /", None),
         ("node servers/notion.js", None),
         ("docker mcp gateway run --servers=github,filesystem", None),

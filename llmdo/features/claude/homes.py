@@ -242,7 +242,7 @@ class _HomeReader:
             self.files.note("LDO151", place, "Claude Code ignores mode `auto` in the settings of a project")
         elif place.data == BYPASSES and _is_own(document):
             message = f"Claude Code ignores mode `{BYPASSES}` in the settings of a project since 2.1.257"
-            hint = "a session then starts in mode `default`; leave the key out, or allow by name what asks too often"
+            hint = "a session then starts in mode `default`; write `default`, or allow by name what asks too often"
             self.files.note("LDO151", place, message, hint)
         elif place.data is not None and str(place.data) not in MODES:
             message = f"Claude Code does not know mode `{place.data}`, and may skip the whole file for it"

@@ -15,6 +15,7 @@ from llmdo.features.codex.settings import approvals_of, sandbox_of
 from llmdo.features.codex.table import TABLE
 from llmdo.foreign import servers as mcp
 from llmdo.foreign.commands import besides, commands
+from llmdo.foreign.known_servers import asks_first
 from llmdo.foreign.lines import EDITS
 from llmdo.foreign.team import MAX_NAME, Grant
 from llmdo.policy.authority import Capability
@@ -232,8 +233,9 @@ class CodexTools:
             if server.get("enabled") is False:
                 continue
             shown = excerpt(name, MAX_NAME)
-            mcp.judge(self.files, {shown: (mcp.server_of(server), at)})
-            grant = mcp.grant(shown, mcp.server_of(server), at, "allowed", f"mcp_servers.{shown}")
+            start = mcp.server_of(server)
+            mcp.judge(self.files, {shown: (start, at)})
+            grant = mcp.grant(shown, start, at, "allowed", f"mcp_servers.{shown}")
             for tool, mode in _tools(server):
                 # Where nobody is to be asked, Codex calls such a tool only where commands may write everywhere.
                 is_free = approvals.name.startswith("answered")
@@ -242,10 +244,11 @@ class CodexTools:
                 asks: Decision = (
                     "allowed" if is_free else "blocked" if approvals.is_never else "needs_approval"
                 )
+                is_marked = mode != "approve" and asks_first(start, tool)
                 yield replace(
                     grant,
                     tool=f"{shown}.{excerpt(tool)}" if tool else shown,
-                    decision=asks if mode == "prompt" else "allowed",
+                    decision=asks if mode == "prompt" or is_marked else "allowed",
                     asks_unless_reading=not is_free and mode != "approve",
                 )
 

@@ -114,6 +114,14 @@ def _starts_unasked(agent: Agent) -> bool:
     return any(grant.server is not None and grant.decision == "allowed" for grant in agent.grants)
 
 
+def _approves(value: object) -> bool:
+    """Whether a setting lets anything go without a question; of an address that is the request, not its answer."""
+    if not isinstance(value, dict):
+        return bool(value)
+    given = (each if isinstance(each, dict) else {"approve": each} for each in value.values())
+    return any(each.get("approve") or each.get("approveRequest") for each in given)
+
+
 def _stem(path: str) -> str:
     name = PurePosixPath(path).name
     return next((name.removesuffix(end) for end in (AGENT, MODE, PROMPT, ".md") if name.endswith(end)), name)
@@ -201,7 +209,7 @@ class _CopilotReader:
             return False
         settings = reading.json_with_comments(source)
         for key, value in settings.data.items():
-            if _APPROVING.fullmatch(key) and (any(value.values()) if isinstance(value, dict) else value):
+            if _APPROVING.fullmatch(key) and _approves(value):
                 message = f"`{key}` lets tools run in VS Code without a question; it is not read"
                 self.files.note("LDO154", Place(settings, (key,), of_key=True), message)
         return settings.data.get(NESTED) is True

@@ -22,6 +22,7 @@ from llmdo.foreign import reading
 from llmdo.foreign import servers as mcp
 from llmdo.foreign.events import ClientEvents
 from llmdo.foreign.files import Files
+from llmdo.foreign.known_servers import asks_first
 from llmdo.foreign.lines import RUNS, Line
 from llmdo.foreign.team import MAX_NAME, Agent, AgentCall, Grant, Team, capability_of
 from llmdo.foreign.tree import few
@@ -290,7 +291,13 @@ class _FileReader:
             self.files.note("LDO250", at, message, did_you_mean(ref, servers))
         line = mcp.line(excerpt(name), server, "allowed")
         for grant in permissions.grants(line, line.tool, place):
-            yield replace(grant, server=server, asks_unless_reading=grant.rule_at is None)
+            is_marked = grant.rule_at is None and asks_first(server, "")
+            yield replace(
+                grant,
+                server=server,
+                decision="needs_approval" if is_marked else grant.decision,
+                asks_unless_reading=grant.rule_at is None,
+            )
 
 
 def _own_name(toolset: Mapping[str, object]) -> str | None:
