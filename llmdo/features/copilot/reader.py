@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TypeGuard
 from llmdo.base.diagnostic import did_you_mean, excerpt, finding
 from llmdo.base.source import Location, Span
 from llmdo.base.values import dataclass, field, replace
-from llmdo.features.copilot import AGENT, LOOKED_AT, MODE, PAGES, PROMPT, TEXTS
+from llmdo.features.copilot import AGENT, LOOKED_AT, MODE, PAGES, PROMPT, TEXTS, own_servers
 from llmdo.features.copilot.client import hook_events, session_events
 from llmdo.features.copilot.handoffs import HANDOFFS, kept, meant
 from llmdo.features.copilot.tools import IN_EDITOR, KnownServer, Tools, UnknownNames, Where
@@ -268,6 +268,8 @@ class _CopilotFileReader:
         self._judge_keys()
         if self._is_prompt:
             self._judge_base()
+        elif self.where.cloud:
+            own_servers.judge(self.reader.files, self.text.document)
         self.reader.unknown.add(Tools(self.where, self._servers()), self._given() or ())
 
     def agent(self, where: Where) -> Agent | None:
