@@ -82,6 +82,7 @@ def read(tree: Tree) -> Team:
     for file in readers:
         file.judge()
     read = [agent for file in readers if (agent := file.agent(file.where))]
+    own = {agent.path for agent in read}
     there = [file for file in readers if not file.where.cloud or file.calls_in_editor_alone]
     only = {agent.name for file in there if (agent := file.agent(IN_EDITOR))}
     has_variants = only or any(file.header.get("handoffs") for file in readers)
@@ -96,6 +97,7 @@ def read(tree: Tree) -> Team:
         problems=(*dict.fromkeys(files.problems), *reader.unknown.problems()),
         starts="allowed" if any(map(_starts_unasked, agents)) else "needs_approval",
         max_depth=max((agent.max_depth or 0 for agent in agents), default=1),
+        without_tools=tuple(file.path for file in readers if file.path not in own),
     )
 
 
