@@ -45,7 +45,7 @@ def _judge_server(files: Files, at: Place, server: dict[str, object]) -> None:
     name, kind = excerpt(str(at.route[-1])), server.get("type")
     if isinstance(kind, str) and kind not in (*_LOCAL, *_REMOTE):
         message = f"`{name}` has the type `{excerpt(kind)}`, which Copilot does not know, {_NOT_LOADED}"
-        files.note("LDO152", at, message, "write `local`, `stdio`, `http` or `sse`")
+        files.note("LDO152", at, message, "the types are `local`, `stdio`, `http` and `sse`")
     elif keys := _lacking(server):
         names = " and ".join(f"a list `{key}`" if key in _LISTS else f"`{key}`" for key in keys)
         lines = ", ".join(f"`{_EXAMPLES[key]}`" for key in keys)
