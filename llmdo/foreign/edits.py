@@ -47,6 +47,7 @@ _WITH_COMMANDS = frozenset({"token"})
 _OF_COMMANDS = "env"
 """The toolset of secrets that nothing but commands reads."""
 _NO_CALLS = "it then calls no other agent"
+_HANDOFFS_STAY = "; by its `handoffs` a person may still start others"
 _NOR = ", nor does any without a rule about it"
 _CALLING_OTHERS = frozenset({"chain", "iterative_planner", "orchestrator", "router"})
 """The types of agents of fast-agent with which it refuses to start if they have no agent to call."""
@@ -379,14 +380,13 @@ def without_calls(project: Foreign, flow: Flow) -> FlowEdit | None:
 
 
 def without_its_list(project: Foreign, name: str) -> str:
-    """The rest of a hint that ends all calls of an agent of Copilot: the list of them, which then does nothing."""
+    """The rest of a hint that ends all calls of an agent of Copilot: its list of them does nothing, handoffs stay."""
     agent = named(project.team.agents).get(name)
-    is_listed = (
-        agent is not None
-        and (agent.format or project.team.format) == "copilot"
-        and agent.header.get("agents")
-    )
-    return "; and take `agents` out of its header" if is_listed else ""
+    if agent is None or (agent.format or project.team.format) != "copilot":
+        return ""
+    listed = "; and take `agents` out of its header" if agent.header.get("agents") else ""
+    hands_over = any(call.at.route[:1] == ("handoffs",) for call in agent.calls)
+    return f"{listed}{_HANDOFFS_STAY if hands_over else ''}"
 
 
 def without_push(agent: Agent, pushing: Sequence[Grant]) -> str | None:

@@ -94,14 +94,19 @@ _FEW_TOOLS = {
     "copilot": "tools: [read, search]",
     "gemini": "tools: [read_file, grep_search, glob]",
     "kiro": "tools: [read]",
-    "opencode": 'permission: {"*": deny, read: allow, grep: allow}',
+    "opencode": 'permission: {"*": deny, read: {"*": allow, "*.env": ask, "*.env.*": ask}, grep: allow}',
     "qwen": "tools: [read_file, grep_search, glob]",
 }
 """A line that gives an agent of a format the tools that only read."""
-FEW_OF_OPENCODE = '"permission": {"*": "deny", "read": "allow", "grep": "allow"}'
+_READS_BUT_ENV = '{"*": "allow", "*.env": "ask", "*.env.*": "ask"}'
+"""opencode asks before it reads these, unless a later rule about all files says otherwise (`agent/agent.ts`)."""
+FEW_OF_OPENCODE = f'"permission": {{"*": "deny", "read": {_READS_BUT_ENV}, "grep": "allow"}}'
 _FEW_IN_JSON = {"opencode": FEW_OF_OPENCODE}
 """The same line for formats whose agents may be in files of JSON."""
-_FEW_IN_BLOCK = 'permission:` and below it `  "*": deny`, `  read: allow`, `  grep: allow'
+_FEW_IN_BLOCK = (
+    'permission:` and below it `  "*": deny`, `  read:`, '
+    '`    "*": allow`, `    "*.env": ask`, `    "*.env.*": ask`, `  grep: allow'
+)
 """The same for opencode, in a header that it repairs."""
 
 

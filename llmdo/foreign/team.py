@@ -227,6 +227,8 @@ class Team:
     """The Python files that an import copies."""
     max_depth: int = UNLIMITED
     """The maximum depth of nested calls; for a format without a limit, deeper than anybody looks."""
+    without_tools: tuple[str, ...] = ()
+    """The files that are no agents of their own as they name no tools: they have those of whoever runs them."""
 
 
 def capability_of(name: str) -> str:
@@ -263,13 +265,15 @@ def together(teams: Sequence[Team], *, apart: bool = False) -> Team:
         or teams
     )
     problems = tuple(dict.fromkeys(problem for team in teams for problem in _misplaced(team, teams)))
+    without_tools = tuple(path for team in teams for path in team.without_tools)
     if len(with_agents) == 1 and not apart:
-        return replace(with_agents[0], problems=problems)
+        return replace(with_agents[0], problems=problems, without_tools=without_tools)
     return Team(
         format=" and ".join(team.format for team in with_agents) or "auto",
         agents=tuple(_called_after(team, agent) for team in with_agents for agent in team.agents),
         files=tuple(sorted({path for team in with_agents for path in team.files})),
         problems=problems,
+        without_tools=without_tools,
         remarks=tuple(remark for team in with_agents for remark in team.remarks),
         code=tuple(_for_agents_of(team.format, code) for team in with_agents for code in team.code),
         # The milder of what they say: what can happen, can.

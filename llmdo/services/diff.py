@@ -240,6 +240,11 @@ def foreign_outcome(then: Foreign, now: Foreign, request: DiffRequest, tell: Tel
     if unread:
         places = "1 place" if unread == 1 else f"{unread} places"
         tell(f"warning: {places} could not be read, so what {name} lets agents do is not known")
+    lost = sorted({agent.path for agent in then.team.agents} & {*now.team.without_tools})
+    for path in lost:
+        rest = "so it has those of the agent or session that runs it"
+        tell(f"warning: `{shown(path)}` names no tools any more, {rest}")
+    unread += len(lost)
     before = then.graph if has_baseline else Graph(settings=now.graph.settings)
     outcome = outcome_of(before, now.graph, sides)
     return replace(outcome, difference=replace(outcome.difference, unread=unread))

@@ -591,3 +591,17 @@ def test_a_server_of_vs_code_that_no_agent_has_is_a_gain(tmp_path: Path) -> None
         for names in (["docs"], ["docs", "notes"])
     )
     assert compared(tmp_path, "auto", agent | few, agent | more).difference.verdict == "widened"
+
+
+@pytest.mark.parametrize("form", ["copilot", "auto"])
+def test_a_prompt_that_loses_its_tools_is_not_narrower(tmp_path: Path, form: str) -> None:
+    """It then has the tools of the agent or of the session that runs it, whatever those are."""
+    other = {".github/agents/a.agent.md": "---\ndescription: A.\ntools: [read]\n---\nA.\n"}
+
+    def prompt(tools: str) -> dict[str, str]:
+        return {".github/prompts/ask.prompt.md": f"---\ndescription: Asks.\n{tools}---\nAsk.\n", **other}
+
+    outcome = compared(tmp_path, form, prompt("tools: [read]\n"), prompt(""))
+    assert outcome.difference.verdict == "unknown"
+    report = commands.llmdo(tmp_path, "diff", "--from", form, ".")
+    assert "`.github/prompts/ask.prompt.md` names no tools any more" in report.stdout + report.stderr

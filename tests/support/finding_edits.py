@@ -160,6 +160,19 @@ def _before_step(files: Edited, match: re.Match[str], each: Diagnostic) -> None:
         make(files, f"write {match['more']}", match["at"])
 
 
+def _into_server(files: Edited, match: re.Match[str], each: Diagnostic) -> None:
+    """Writes lines into the table at the place of a finding, each in place of what has the same key."""
+    path, start, _ = stretch(files, each)
+    for line in names_in(match["lines"]):
+        key, _, value = line.partition(": ")
+        node = files.chain(path, start)[-1].value
+        same = next((own for own in pairs_of(node) if own.name == key), None)
+        if same:
+            files.put(path, same.value.start_mark.index, files.end(path, same.value), value)
+        else:
+            files.insert(path, node, line)
+
+
 def _below_event(files: Edited, match: re.Match[str], each: Diagnostic) -> None:
     """Moves a hook below an event, with its matcher."""
     path, start, _ = stretch(files, each)
@@ -356,6 +369,7 @@ _FORMS: tuple[tuple[re.Pattern[str], Callable[[Edited, re.Match[str], Diagnostic
     (re.compile(r"if the server `[^`]+` has (?:it|them), write `[^`]+`"), of_server),
     (re.compile(r"write `(?P<new>[^`/]+/[\w.-]+)`"), of_server),
     (re.compile(rf"write {_LINE} in its header"), _in_header),
+    (re.compile(r"write (?P<lines>`[^`]+`(?:, `[^`]+`)*) into it"), _into_server),
     (re.compile(rf"write {_LINE} under `permissions`(?:, or deny .*)?"), _read_only_token),
     (re.compile(r"take this out, as `[^`]+` allows commands by name, and take (?P<also>.*)"), _out_of_both),
     (re.compile(r"take this out, and name the commands .*|take this line out and allow by name what it needs"), _out),

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TypeGuard
 from llmdo.base.diagnostic import did_you_mean, excerpt, finding
 from llmdo.base.source import Location, Span
 from llmdo.base.values import dataclass, field, replace
-from llmdo.features.copilot import AGENT, LOOKED_AT, MODE, PAGES, PROMPT, TEXTS
+from llmdo.features.copilot import AGENT, LOOKED_AT, MODE, PAGES, PROMPT, TEXTS, own_servers
 from llmdo.features.copilot.client import hook_events, session_events
 from llmdo.features.copilot.handoffs import HANDOFFS, kept, meant
 from llmdo.features.copilot.tools import IN_EDITOR, KnownServer, Tools, UnknownNames, Where
@@ -82,6 +82,7 @@ def read(tree: Tree) -> Team:
     for file in readers:
         file.judge()
     read = [agent for file in readers if (agent := file.agent(file.where))]
+    own = {agent.path for agent in read}
     there = [file for file in readers if not file.where.cloud or file.calls_in_editor_alone]
     only = {agent.name for file in there if (agent := file.agent(IN_EDITOR))}
     has_variants = only or any(file.header.get("handoffs") for file in readers)
@@ -96,6 +97,7 @@ def read(tree: Tree) -> Team:
         problems=(*dict.fromkeys(files.problems), *reader.unknown.problems()),
         starts="allowed" if any(map(_starts_unasked, agents)) else "needs_approval",
         max_depth=max((agent.max_depth or 0 for agent in agents), default=1),
+        without_tools=tuple(file.path for file in readers if file.path not in own),
     )
 
 
@@ -276,6 +278,8 @@ class _CopilotFileReader:
         self._judge_keys()
         if self._is_prompt:
             self._judge_base()
+        elif self.where.cloud:
+            own_servers.judge(self.reader.files, self.text.document)
         self.reader.unknown.add(Tools(self.where, self._servers()), self._given() or ())
 
     def agent(self, where: Where) -> Agent | None:

@@ -234,8 +234,9 @@ class Tools:
             yield from self._grant(_OF_SERVERS[server], at, server)
             yield from self._from_elsewhere(server, at, f"{server} in VS Code")
         elif server and self.where.cloud and not _EXTENSION.fullmatch(server):
-            name = excerpt(server, MAX_NAME)
-            yield replace(mcp.grant(name, Server(), at, "allowed", UNATTENDED), runs_in=CLOUD)
+            grant = mcp.grant(excerpt(server, MAX_NAME), Server(), at, "allowed", UNATTENDED)
+            tool = grant.tool if name.endswith("/*") else excerpt(name, MAX_NAME)
+            yield replace(grant, tool=tool, runs_in=CLOUD)
         elif server and not _EXTENSION.fullmatch(server):
             yield from self._from_elsewhere(server, at, f"{excerpt(server, MAX_NAME)} in VS Code")
         else:  # in the cloud it is ignored
