@@ -20,14 +20,15 @@ TERMINAL = (".opencode/tui.json", ".opencode/tui.jsonc")
 """The settings of its terminal, which have plugins of their own."""
 FILES = (*AGENTS, *SETTINGS, *PLUGINS, *TOOLS, *TERMINAL)
 
-EXTENSION = Extension(
-    name="opencode",
-    formats={
-        "opencode": ForeignFormat(
-            FILES,
-            "llmdo.features.opencode",
-            "opencode",
-            below=FILES,
-        )
-    },
+FORMAT = ForeignFormat(
+    FILES,
+    "llmdo.features.opencode",
+    "opencode",
+    below=FILES,
+    few_tools='permission: {"*": deny, read: allow, grep: allow}',
+    few_in_json='"permission": {"*": "deny", "read": "allow", "grep": "allow"}',
+    few_in_block='permission:` and below it `  "*": deny`, `  read: allow`, `  grep: allow',
+    switches_tools=True,
 )
+
+EXTENSION = Extension(name="opencode", formats={"opencode": FORMAT})
