@@ -44,6 +44,8 @@ class Source:
     text: str
     is_plain: bool = field(default=False, compare=False, repr=False)
     """Whether it is known to be nothing but printable ASCII and line breaks."""
+    returns: frozenset[int] = field(default=frozenset(), compare=False, repr=False)
+    """The numbers of the lines that ended with CRLF."""
 
     def location(self, span: Span | None = None) -> Location:
         """The place of `span` in this file; of the whole file without one."""

@@ -18,6 +18,11 @@ AUTO = "auto"
 """Every format that is present, all together; no format is called so."""
 
 
+NO_COMMANDS = "it then runs no commands"
+OTHERS_REFUSED = "whatever it does not name is then refused"
+"""What is lost by an edit, as a hint says it."""
+
+
 @dataclass(frozen=True, slots=True)
 class ForeignFormat:
     """A format of projects of another agent tool."""
@@ -35,6 +40,46 @@ class ForeignFormat:
     """Globs of files that only count where the tool starts in their folder: in folders below they are named."""
     has_plugins: bool = False
     """Whether `installation.installed` of a part of llmdo lays a plugin over the files of a project."""
+    is_shared: bool = False
+    """Whether clients of several makers read its files, which are theirs where these are present."""
+    by_manifest: bool = False
+    """Whether it takes files of `agents` for its own only next to a manifest of its own."""
+    own_folder: str = ""
+    """The folder in which only its client looks, where it takes any folder of `agents` for its own as well."""
+    plugin: str = ""
+    """The file by which such a folder is certainly its own."""
+    has_unwritten_session: bool = False
+    """Whether the session that a person talks to is in no file, and so need not be among the agents."""
+    has_fixed_agents: bool = False
+    """Whether no file says the tools of agents that its client brings along."""
+    hooks_of: str = ""
+    """The format whose sessions run its agents, so that their hooks are asked before calls of these."""
+    few_tools: str = ""
+    """A line that gives an agent the tools that only read."""
+    few_in_json: str = ""
+    """The same line for agents in files of JSON, if it is another."""
+    few_in_block: str = ""
+    """The same for a header that its client repairs, which takes each value with a colon in its line for a text."""
+    without_list: str = ""
+    """The reason why each agent has every tool, if none can have a list."""
+    listed: Mapping[str, tuple[str, str]] = field(default_factory=dict)
+    """By a tool, what gives less of it in its place, and what is lost by that, as the end of a sentence."""
+    unasked: Mapping[tuple[str, ...], str] = field(default_factory=dict)
+    """By the beginning of a key of its settings that lets tools go unasked, what to write there."""
+    switches_tools: bool = False
+    """Whether `tools` of an agent is a table that switches them on and off, and `permission` decides about them."""
+    has_sandbox: bool = False
+    """Whether settings of a sandbox, or of whom its commands have to ask, say what these reach."""
+    runs_others: bool = False
+    """Whether its agents are those of other tools, which it runs with flags and settings of theirs."""
+    disables_servers: bool = False
+    """Whether `disabled` of a server takes its tools away."""
+    excludes: str = ""
+    """The list of its settings that takes tools away."""
+    calls_key: str = ""
+    """The key of the agents that an agent calls, which does nothing without the tool that calls them."""
+    callers: frozenset[str] = frozenset()
+    """The types of agents that its client does not start without another agent to call."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,7 +28,7 @@ from llmdo.foreign import unsupported
 from llmdo.foreign.building import graph_of, of_choice
 from llmdo.foreign.known import formats, team_of, team_or_problem
 from llmdo.foreign.links import LinkedTree
-from llmdo.foreign.team import claimed, together
+from llmdo.foreign.team import UNSPECIFIED, claimed, together
 from llmdo.foreign.tree import DiskTree, OthersTree, is_like, is_published, project_of
 from llmdo.reach import Analysis
 
@@ -36,10 +36,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
-    from llmdo.extensions.spec import Extension
+    from llmdo.extensions.spec import Extension, ForeignFormat
     from llmdo.foreign.known import Formats
     from llmdo.foreign.overlay import PluginFolder
-    from llmdo.foreign.team import Team
+    from llmdo.foreign.team import Agent, Team
     from llmdo.foreign.tree import Tree
     from llmdo.graph.resolved import Graph
 
@@ -66,6 +66,15 @@ class Foreign:
     """The files that may be manifests of llmdo, if every format was looked for; no worker of theirs is in `team`."""
     is_public: bool = False
     """Whether its licence shows that anybody may read it; asked only where agents work in a checkout."""
+
+    def form_of(self, agent: Agent | None) -> str:
+        """The name of an agent's format."""
+        return (agent.format if agent else "") or self.team.format
+
+    def spec_of(self, agent: Agent | None) -> ForeignFormat:
+        """The answers of an agent's format."""
+        form = self.form_of(agent)
+        return next((team.spec for team in self.teams if team.format == form), UNSPECIFIED)
 
 
 def not_enforced(form: str) -> str:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from llmdo.base.diagnostic import excerpt, place
 from llmdo.base.parts import table
+from llmdo.extensions.spec import NO_COMMANDS
 from llmdo.foreign.building import named
 from llmdo.foreign.edits import (
     FlowEdit,
@@ -45,7 +46,6 @@ from llmdo.foreign.instead import (
     LEFT_TO_OTHERS,
     LOOKED_AT,
     MANY,
-    NO_COMMANDS,
     elsewhere,
     instead_of,
     is_json,
@@ -166,7 +166,7 @@ def _is_elsewhere(change: str) -> bool:
 def _is_fixed(project: Foreign, spot: Spot) -> bool:
     """Whether a tool is that of an agent that is built in, whose tools no file of its client says."""
     agent = named(project.team.agents).get(spot[0])
-    return agent is not None and not agent.path and (agent.format or project.team.format) == "claude"
+    return agent is not None and not agent.path and project.spec_of(agent).has_fixed_agents
 
 
 def _given_at(project: Foreign, spot: Spot) -> tuple[Grant, Place] | None:
@@ -189,8 +189,8 @@ def _change_of(project: Foreign, spot: Spot, best: FlowEdit, *, is_way: bool) ->
         return with_place(given.narrower, at and place_of_change(agent, given, given.narrower, at))
     if given is None or at is None or agent is None:
         return None
-    is_opencode = (agent.format or project.team.format) == "opencode"
-    instead = instead_of("opencode", given, at, is_way=is_way) if is_opencode else None
+    spec = project.spec_of(agent)
+    instead = instead_of(spec, given, at, is_way=is_way) if spec.switches_tools else None
     is_alike = bool(given.server and at.of_key) == (" out of `mcp" in best.text.partition(" (")[0])
     is_own = instead is not None and not best.text.startswith(f"{instead.change} (")
     if best.of_source is not None and is_alike and not is_own:
@@ -205,7 +205,7 @@ def _change_of(project: Foreign, spot: Spot, best: FlowEdit, *, is_way: bool) ->
         line = f'write `"{given.tool}": "{"ask" if is_way else "deny"}"`'
         is_last = not _PLACE.search(best.text.rpartition(where)[2])
         return f"{line}{_AS_WELL}" if is_last else f"{line} under `permission` {where}"
-    also = elsewhere(instead.at or at) if is_opencode else ""
+    also = elsewhere(instead.at or at) if spec.switches_tools else ""
     return f"{change} {where}{also}"
 
 
@@ -285,13 +285,13 @@ def _of_settings(project: Foreign, leg: FlowLeg, every: frozenset[Spot]) -> Flow
     """The edit of the settings of opencode for all agents without a rule of their own about a tool."""
     agents = named(project.team.agents)
     agent, given = agents.get(leg.path[-2].name), grant_of(project, leg)
-    form = (agent and agent.format) or project.team.format
+    spec = project.spec_of(agent)
     built_in = [
         each.at for each in agents.values() if not each.path and each.format == (agent and agent.format)
     ]
-    if form != "opencode" or agent is None or not agent.path or given is None or not built_in:
+    if not spec.switches_tools or agent is None or not agent.path or given is None or not built_in:
         return None
-    instead = instead_of(form, given, built_in[0], is_way=leg.is_ruled)
+    instead = instead_of(spec, given, built_in[0], is_way=leg.is_ruled)
     taken = frozenset(each for each in every if _is_silent(project, given.tool, "", each))
     if instead is None or (agent.name, leg.path[-1].name, leg.tool) not in taken:
         return None
@@ -317,13 +317,13 @@ def _taken(project: Foreign, leg: FlowLeg, every: frozenset[Spot], text: str) ->
     if given and given.server and given.at.of_key and place_of(project, leg) == given.at:
         return frozenset(each for each in every if each == own or _is_declared_at(project, given.at, each))
     agent = named(project.team.agents).get(own[0])
-    is_opencode = ((agent and agent.format) or project.team.format) == "opencode"
-    everywhere = is_opencode and agent is not None and not agent.path  # its settings are those of all
+    by_permission = project.spec_of(agent).switches_tools
+    everywhere = by_permission and agent is not None and not agent.path  # its settings are those of all
     is_in_settings = given is not None and (is_json(given.at) or given.at.location.span is None)
-    if given and rule is None and is_in_settings and (everywhere or not is_opencode):
+    if given and rule is None and is_in_settings and (everywhere or not by_permission):
         silent = partial(_is_silent, project, given.tool, "" if everywhere else path)
         return frozenset(each for each in every if each == own or silent(each))
-    if is_opencode and given and not given.server:  # what is written there is about one tool
+    if by_permission and given and not given.server:  # what is written there is about one tool
         every = frozenset(each for each in every if each[2] == given.tool)
     return frozenset(
         each
@@ -387,8 +387,8 @@ def _edit(project: Foreign, leg: FlowLeg) -> str | None:
     whole = [each for each in agent.grants if each.tool == given.tool] if agent else []
     is_whole = at.route[:1] == (HEADER,) and not given.server and any(map(runs_commands, whole))
     lost = NO_COMMANDS if is_whole else loss_of(given)
-    form = (agent and agent.format) or project.team.format
-    instead = instead_of(form, given, at, is_way=leg.is_ruled)
+    spec = project.spec_of(agent)
+    instead = instead_of(spec, given, at, is_way=leg.is_ruled)
     if agent is None:
         change, lost = f"take {name} out of {key}", "it then does not run"
     elif given.narrower:
@@ -403,9 +403,9 @@ def _edit(project: Foreign, leg: FlowLeg) -> str | None:
         change = agent.narrower
     elif left := list_without(at, given.tool):
         change = f"write `{left}`, without `{excerpt(given.tool)}`"
-    elif instead and (form == "opencode" or at.route[:1] != (HEADER,)):
+    elif instead and (spec.switches_tools or at.route[:1] != (HEADER,)):
         change, lost, at = instead.change, instead.lost or lost, instead.at or at
-        lost += elsewhere(at) if form == "opencode" else ""
+        lost += elsewhere(at) if spec.switches_tools else ""
     elif leg.is_ruled and given.rule_at:
         change = f"tighten {key or 'the rule'}, which allows {name}"
     elif not key:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from llmdo.base.diagnostic import excerpt, place
 from llmdo.base.parts import items
+from llmdo.extensions.spec import NO_COMMANDS
 from llmdo.foreign.building import EVENTS, named
 from llmdo.foreign.commands import through
 from llmdo.foreign.flows import EVENT, WayOut, lets_out
@@ -15,7 +16,6 @@ from llmdo.foreign.instead import (
     HEADER,
     LEFT_TO_OTHERS,
     MANY,
-    NO_COMMANDS,
     NO_HOST,
     call_in,
     calls_in,
@@ -35,6 +35,7 @@ from llmdo.syntax.document import Place
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+    from llmdo.extensions.spec import ForeignFormat
     from llmdo.foreign import Foreign
     from llmdo.foreign.flows import Flow, FlowLegs
     from llmdo.foreign.team import Agent, Grant
@@ -49,8 +50,6 @@ _OF_COMMANDS = "env"
 _NO_CALLS = "it then calls no other agent"
 _HANDOFFS_STAY = "; by its `handoffs` a person may still start others"
 _NOR = ", nor does any without a rule about it"
-_CALLING_OTHERS = frozenset({"chain", "iterative_planner", "orchestrator", "router"})
-"""The types of agents of fast-agent with which it refuses to start if they have no agent to call."""
 _STILL = {"search": "still brings words if its model has it", "words": "may still bring words"}
 """The rest of a sentence about tools that may bring words, by the part of a flow that is not known."""
 _REFUSES = re.compile(
@@ -364,11 +363,11 @@ def without_calls(project: Foreign, flow: Flow) -> FlowEdit | None:
     agent = named(project.team.agents).get(name)
     if agent is None or agent.inherits:
         return None
-    is_opencode = (agent.format or project.team.format) == "opencode"
-    at = agent.everyone or (agent.calls[0].at if is_opencode and agent.calls else None) or calling(agent)
+    by_permission = project.spec_of(agent).switches_tools
+    at = agent.everyone or (agent.calls[0].at if by_permission and agent.calls else None) or calling(agent)
     if at is None:
         return None
-    if is_opencode:
+    if by_permission:
         instead = in_permission(agent.at, permission_of(agent.at), "task", "deny")
         at = instead.at or agent.at
         text = f"{instead.change} ({place(at.location)}); {_NO_CALLS}{_NOR if elsewhere(at) else ''}"
@@ -382,9 +381,10 @@ def without_calls(project: Foreign, flow: Flow) -> FlowEdit | None:
 def without_its_list(project: Foreign, name: str) -> str:
     """The rest of a hint that ends all calls of an agent of Copilot: its list of them does nothing, handoffs stay."""
     agent = named(project.team.agents).get(name)
-    if agent is None or (agent.format or project.team.format) != "copilot":
+    key = project.spec_of(agent).calls_key
+    if agent is None or not key:
         return ""
-    listed = "; and take `agents` out of its header" if agent.header.get("agents") else ""
+    listed = f"; and take `{key}` out of its header" if agent.header.get(key) else ""
     hands_over = any(call.at.route[:1] == ("handoffs",) for call in agent.calls)
     return f"{listed}{_HANDOFFS_STAY if hands_over else ''}"
 
@@ -403,7 +403,7 @@ def without_push(agent: Agent, pushing: Sequence[Grant]) -> str | None:
     return f"{', or '.join(changes)}; then it cannot push{fails}" if changes else None
 
 
-def without_call(at: Place, form: str) -> str | None:
+def without_call(at: Place, spec: ForeignFormat) -> str | None:
     """The change that ends the call at a place in a file of a format, as a hint; None if it is no item of a list."""
     tools = _calls_at(at)
     if change := _without(at, tools):
@@ -411,12 +411,10 @@ def without_call(at: Place, form: str) -> str | None:
     if not at.route or not isinstance(at.route[-1], int) or not isinstance(at.data, str):
         return None
     kind = at.document.data.get("type")
-    if (
-        form == "fast-agent"
-        and kind in _CALLING_OTHERS
-        and len(items(Place(at.document, at.route[:-1]).data)) == 1
-    ):
-        return f"take the whole {str(kind).replace('_', ' ')} out, as fast-agent starts none without agents"
+    if kind in spec.callers and len(items(Place(at.document, at.route[:-1]).data)) == 1:
+        return (
+            f"take the whole {str(kind).replace('_', ' ')} out, as {spec.product} starts none without agents"
+        )
     name = f"`{excerpt(at.data)}`"
     loss = _NO_CALLS if at.route[0] == HEADER else f"it then does not call {name}"
     return f"take {name} out of {key_around(at)} ({place(at.location)}); {loss}"

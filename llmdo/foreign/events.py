@@ -305,10 +305,10 @@ def project_scripts(files: Files, command: str, root: str = "") -> Iterator[tupl
     plain = _VARIABLE.sub(lambda variable: "" if variable["which"] == "PROJECT_DIR" else prefix, plain)
     for word in list(dict.fromkeys(_WORD.findall(plain)))[:MANY]:
         path = posixpath.normpath(word)
-        if _SCRIPT.fullmatch(word) and not path.startswith(("/", "..", "~", "$")):
-            read = files.tree.read(path)  # what of a command is no script is not noted as missing
-            if read and not read[1] and (script := files.source(path)):
-                yield path, script.text
+        if not _SCRIPT.fullmatch(word) or path.startswith(("/", "..", "~", "$")):
+            continue
+        if files.looked_into(path) and (script := files.source(path)):
+            yield path, script.text
 
 
 def is_script(path: str) -> bool:

@@ -9,7 +9,7 @@ from llmdo.base.source import Source
 from llmdo.base.values import dataclass, field
 from llmdo.foreign import reading
 from llmdo.foreign.meaning import NO_MEANINGS, meant_tool
-from llmdo.foreign.tree import few
+from llmdo.foreign.tree import few, undecoded
 from llmdo.syntax.document import Document, Place
 from llmdo.syntax.globs import Glob
 
@@ -121,6 +121,12 @@ class Files:
             self.problems.extend(problems)
             self._sources[path] = None if problems else source
         return self._sources[path]
+
+    def looked_into(self, path: str) -> Source | None:
+        """The file at `path`, if there is one that is worth a look; that it is no text is noted."""
+        source, problems = self.tree.read(path) or (None, ())
+        self.problems.extend(each for each in undecoded(problems) if each not in self.problems)
+        return None if problems else source
 
     def is_link(self, path: str) -> bool:
         """Whether nothing was read at a path as it, or a folder above it, is a link."""

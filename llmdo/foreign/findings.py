@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 
     from llmdo.base.checking import Check
     from llmdo.base.diagnostic import Diagnostic
+    from llmdo.extensions.spec import ForeignFormat
     from llmdo.foreign import Foreign
     from llmdo.foreign.flows import Flow
     from llmdo.foreign.team import Agent
@@ -223,7 +224,7 @@ def foreign_delegate_gain(project: Foreign) -> Iterator[Diagnostic]:
             if gain.first.use is None or (gain.first.name not in agents and not has_shell):
                 continue  # what comes by calling just anybody is in the table, unless it is a shell
             path = gain.rows[0].path
-            cut = without_call(gain.first.use.at, agents[entry.name].format or project.team.format)
+            cut = without_call(gain.first.use.at, project.spec_of(agents[entry.name]))
             if (flow := sending.get(entry.name)) and (
                 path_text(flow.row.path) == path_text(path) or _mends(project, flow, cut)
             ):
@@ -330,26 +331,26 @@ def foreign_inherits_everything(project: Foreign) -> Iterator[Diagnostic]:
             in_one_place = next(filter(_is_every, (call.name for call in agent.calls)), "")
             every = EVERYONE if agent.everyone else in_one_place
             others = f" and may call {every}" if every else ""
-            form = agent.format or project.team.format
-            late = _late_header(form, agent)
+            spec = project.spec_of(agent)
+            late = _late_header(spec, agent)
             rest = "" if late and late.is_second else " of its header"
-            why = f"{late.fault}{rest}" if late else _why_everything(form, agent)
+            why = f"{late.fault}{rest}" if late else _why_everything(spec, agent)
             yield finding(
                 "LDO551",
                 late.above if late else _all_tools_place(agent).location,
                 f"`{name}` has every tool{but}{others}, because {why}{_by_whom(project, agent, name)}",
-                hint=_fewer_tools(form, agent, late),
+                hint=_fewer_tools(spec, agent, late),
                 subject=name,
                 gated=_is_asked(agent),
             )
 
 
-def _late_header(form: str, agent: Agent) -> LateHeader | None:
+def _late_header(spec: ForeignFormat, agent: Agent) -> LateHeader | None:
     """The header of an agent's file that is none, of a second one only where it has what would give fewer tools."""
     if in_a_header(agent.at):
         return late_header(agent.at.document.source)
     second = second_header(agent.at.document.source)
-    key = (few_tools(form, agent.at) or "").partition(":")[0].strip('"')
+    key = few_tools(spec, agent.at).partition(":")[0].strip('"')
     return second if second and key in second.keys and key not in agent.header else None
 
 
@@ -368,17 +369,17 @@ def _all_tools_place(agent: Agent) -> Place:
     return Place(document, ("tools",)) if listed == "*" else agent.at
 
 
-def _why_everything(form: str, agent: Agent) -> str:
+def _why_everything(spec: ForeignFormat, agent: Agent) -> str:
     """The reason why an agent has every tool."""
     listed = agent.header.get("tools")
-    if form == "cursor":
-        return "Cursor has no list of tools for an agent"
+    if spec.without_list:
+        return spec.without_list
     if agent.at.document.problems and not agent.header:
         return "its header is ignored"
     if in_a_header(agent.at):
         return "its file has no header"
-    if isinstance(listed, list) and form == "opencode":
-        return "its `tools` is a list, where opencode reads a table"
+    if isinstance(listed, list) and spec.switches_tools:
+        return f"its `tools` is a list, where {spec.product} reads a table"
     lost = below_cut(agent.at.document.source)
     if "tools" in lost.keys and listed is None:
         return f"its header ends at the `---` of line {lost.line}, above its `tools`"
@@ -386,9 +387,9 @@ def _why_everything(form: str, agent: Agent) -> str:
     return "its file names `*`" if is_all else "its file does not name its tools"
 
 
-def _fewer_tools(form: str, agent: Agent, late: LateHeader | None) -> str | None:
+def _fewer_tools(spec: ForeignFormat, agent: Agent, late: LateHeader | None) -> str | None:
     """The hint for an agent with every tool."""
-    line = few_tools(form, agent.at)
+    line = few_tools(spec, agent.at)
     if not line or agent.narrower != NAME_TOOLS:
         return agent.narrower
     key = line.partition(":")[0].strip('"')
@@ -398,20 +399,7 @@ def _fewer_tools(form: str, agent: Agent, late: LateHeader | None) -> str | None
     if key in lost.keys:
         return f"leave {lost.cuts} out of its header: then its `{key}` counts"
     where = f" in place of `{key}`" if key in agent.header else in_a_header(agent.at)
-    return f"write `{line}`{where}, and what else it needs; it loses the rest{_kept(form, agent)}"
-
-
-def _kept(form: str, agent: Agent) -> str:
-    """What an agent of Claude Code keeps whatever its list of tools names, as the end of a sentence."""
-    if form != "claude":
-        return ""
-    servers = agent.header.get("mcpServers")
-    listed = servers if isinstance(servers, list) else [servers]
-    names = {f"mcp__{name}" for each in listed for name in (each if isinstance(each, dict) else (each,))}
-    has_servers = any(each.server and each.toolset in names for each in agent.grants)
-    kept = ["the servers of its `mcpServers`"] if has_servers else []
-    kept += ["`Write` and `Edit`, which its `memory` brings"] if agent.header.get("memory") else []
-    return f" but {' and '.join(kept)}" if kept else ""
+    return f"write `{line}`{where}, and what else it needs; it loses the rest{agent.keeps}"
 
 
 def _is_asked(agent: Agent) -> bool:

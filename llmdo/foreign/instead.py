@@ -8,6 +8,7 @@ from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, NamedTuple
 
 from llmdo.base.diagnostic import excerpt
+from llmdo.extensions.spec import NO_COMMANDS, OTHERS_REFUSED
 from llmdo.foreign.flows import SERVER
 from llmdo.policy.authority import Capability
 from llmdo.policy.vocabulary import UNTRUSTED
@@ -18,6 +19,7 @@ from llmdo.syntax.frontmatter import late_header
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from llmdo.extensions.spec import ForeignFormat
     from llmdo.foreign.team import Grant
 
 LONGEST = 70  # characters of a new line that a hint spells out
@@ -25,9 +27,7 @@ MANY = 3  # further tools that a hint names
 ALL = 12  # rules or places to change that it names, as whoever follows it needs them all
 HEADER = "tools"
 """The key of an agent's own list, which names whole tools."""
-NO_COMMANDS = "it then runs no commands"
 REFUSED = "it is then refused"
-OTHERS_REFUSED = "whatever it does not name is then refused"
 OTHERS_LOOKED_AT = "a second model then decides about whatever it does not name"
 LEFT_TO_OTHERS = (OTHERS_REFUSED, OTHERS_LOOKED_AT)
 """What follows for the rest where a rule names a part of a tool."""
@@ -36,18 +36,8 @@ ASKED = "a person is then asked each time"
 ALSO = ", also in other agents without a rule about it"
 NO_HOST = "its commands then reach no host"
 CONFINED = "its commands then reach no host, and change only the project and temporary files"
-_WRITTEN = {
-    ("claude", "Bash"): ("Bash(git log:*)", OTHERS_REFUSED),
-    ("claude", "WebFetch"): ("WebFetch(domain:example.com)", OTHERS_REFUSED),
-    ("codex", "shell"): ("network_access = false", NO_HOST),
-    ("codex", "unsandboxed shell"): ('approval_policy = "on-request"', ASKED),
-    ("docker-agent", "shell"): ("shell:cmd=git log", OTHERS_REFUSED),
-    ("fast-agent", "shell"): ("shell: false", NO_COMMANDS),
-    ("gemini", "run_shell_command"): ("run_shell_command(git log)", OTHERS_REFUSED),
-    ("github-actions", "Bash"): ("Bash(git log:*)", OTHERS_REFUSED),
-    ("github-actions", "WebFetch"): ("WebFetch(domain:example.com)", OTHERS_REFUSED),
-    ("github-actions", "run_shell_command"): ("run_shell_command(git log)", OTHERS_REFUSED),
-}
+_NO_NETWORK = ("network_access = false", NO_HOST)
+"""The setting of Codex that keeps its commands off the network, and what is lost by it."""
 _OF_OPENCODE = frozenset({"bash", "webfetch", "websearch"})
 """Its own tools that bring a stranger's words or send."""
 _OF_GIT = re.compile(r"(?:Bash|run_shell_command)\(git\b")
@@ -76,12 +66,6 @@ _BY_KEY = {
     "sandbox_mode": ('sandbox_mode = "workspace-write"', CONFINED),
 }
 """The settings of Codex, and an input of its action, that let commands out of its sandbox."""
-_OF_CLAUDE: dict[tuple[str, ...], str] = {
-    ("permissionMode",): "permissionMode: default",
-    ("permissions", "defaultMode"): '"defaultMode": "default"',
-    ("sandbox", "enabled"): '"autoAllowBashIfSandboxed": false` into `sandbox',
-}
-"""The settings of Claude Code that let tools go unasked, by what to write there or beside them."""
 CODEX_BYPASSES = frozenset({"--dangerously-bypass-approvals-and-sandbox", "--yolo"})
 """The flags that switch the sandbox of Codex off, whatever others say."""
 _FREE = frozenset({":danger-full-access", ":danger-no-sandbox", "danger-full-access"})
@@ -89,25 +73,6 @@ _INPUTS = ("codex-args", "codex_args", "sandbox")
 """The inputs of its action that may switch its sandbox off."""
 _UNASKED_LISTS = ("allowedTools", "allowed-tools")
 """The keys of lists of tools about which nobody is asked; each agent has others as well."""
-_FEW_TOOLS = {
-    "claude": "tools: Read, Grep, Glob",
-    "copilot": "tools: [read, search]",
-    "gemini": "tools: [read_file, grep_search, glob]",
-    "kiro": "tools: [read]",
-    "opencode": 'permission: {"*": deny, read: {"*": allow, "*.env": ask, "*.env.*": ask}, grep: allow}',
-    "qwen": "tools: [read_file, grep_search, glob]",
-}
-"""A line that gives an agent of a format the tools that only read."""
-_READS_BUT_ENV = '{"*": "allow", "*.env": "ask", "*.env.*": "ask"}'
-"""opencode asks before it reads these, unless a later rule about all files says otherwise (`agent/agent.ts`)."""
-FEW_OF_OPENCODE = f'"permission": {{"*": "deny", "read": {_READS_BUT_ENV}, "grep": "allow"}}'
-_FEW_IN_JSON = {"opencode": FEW_OF_OPENCODE}
-"""The same line for formats whose agents may be in files of JSON."""
-_FEW_IN_BLOCK = (
-    'permission:` and below it `  "*": deny`, `  read:`, '
-    '`    "*": allow`, `    "*.env": ask`, `    "*.env.*": ask`, `  grep: allow'
-)
-"""The same for opencode, in a header that it repairs."""
 
 
 class Instead(NamedTuple):
@@ -120,40 +85,40 @@ class Instead(NamedTuple):
     """The place of the change; None if it is that of what gives the tool."""
 
 
-def instead_of(form: str, given: Grant, at: Place, *, is_way: bool) -> Instead | None:
+def instead_of(spec: ForeignFormat, given: Grant, at: Place, *, is_way: bool) -> Instead | None:
     """The line to write in place of what gives a tool; None if a format has none, or the line stands in a list.
 
     Before a way out a question is enough.
     """
     key = next((step for step in reversed(at.route) if isinstance(step, str)), "")
     marks_codex = _marked(at).startswith("codex") or _marked(at) in CODEX_BYPASSES
-    in_a_workflow = form == "github-actions" and (key in _INPUTS or marks_codex)
+    in_a_workflow = spec.runs_others and (key in _INPUTS or marks_codex)
     is_of_codex = given.toolset.endswith("shell") or given.tool == _SEARCH
-    if is_of_codex and (form == "codex" or in_a_workflow):
+    if is_of_codex and (spec.has_sandbox or in_a_workflow):
         return _of_codex(given, at)
     if given.rule_at and key in _UNASKED_LISTS:
         rules = _rules_of(given) or f"`{excerpt(_marked(at) or given.tool, LONGEST)}`"
         return Instead(f"take {', and '.join((f'{rules} out of `{key}`', *given.unasked_also))}", ASKED)
     if given.rule_at == at and given.unasked_by:
-        if form == "opencode":
+        if spec.switches_tools:
             return Instead(f'write `"ask"` for {_rules_of(given)}', given.loss)
         lists = ".".join(step for step in at.route if isinstance(step, str))
         also = f", also in {', '.join(f'`{each}`' for each in given.unasked_in)}" if given.unasked_in else ""
         first = f"{_rules_of(given)} out of `{lists}`{also}"
         return Instead(f"take {', and '.join((first, *given.unasked_also))}", given.loss)
-    if form == "claude" and (instead := _of_claude(given, at)):
+    if spec.unasked and (instead := _of_unasked(spec, given, at)):
         return instead
-    if form == "opencode":
+    if spec.switches_tools:
         return _of_opencode(given, at, "ask" if is_way else "deny")
     tool = given.tool.partition("(")[0]
-    if setting := _in_settings(form, given, at):
+    if setting := _in_settings(spec, given, at):
         return setting
-    if form == "github-actions" and "permission" in at.route:  # of opencode, where a question is a refusal
+    if spec.runs_others and "permission" in at.route:  # of opencode, where a question is a refusal
         part = f'write `"deny"` for `{excerpt(str(at.route[-1]))}`'
         return _of_opencode(given, at, "deny") if tool == given.tool else Instead(part, "")
     if given.refusal and tool not in _marked(at) and not _FLAG.fullmatch(_marked(at)):
         return Instead(f"write {given.refusal}", "")
-    written = _WRITTEN.get((form, given.tool if given.tool in ("shell", "unsandboxed shell") else tool))
+    written = spec.listed.get(given.tool if given.tool in ("shell", "unsandboxed shell") else tool)
     brings = tool == _FETCH and not is_way  # as the pages of a host do as well
     if written is None or brings or ("(" in given.tool and not _OF_GIT.match(given.tool)):
         return None
@@ -164,20 +129,20 @@ def instead_of(form: str, given: Grant, at: Place, *, is_way: bool) -> Instead |
     return Instead(f"write `{written[0]}` or the like in place of {name}", lost)
 
 
-def _in_settings(form: str, given: Grant, at: Place) -> Instead | None:
+def _in_settings(spec: ForeignFormat, given: Grant, at: Place) -> Instead | None:
     """The line of a format's settings that takes a tool away."""
-    if form == "roo" and given.server:
+    if spec.disables_servers and given.server:
         return Instead(f'write `"disabled": true` for `{excerpt(given.tool)}`', "", given.at)
-    if form == "gemini" and is_json(at) and at.location.span is None:
-        return Instead(f"write `{given.tool.partition('(')[0]}` into `tools.exclude`", "")
+    if spec.excludes and is_json(at) and at.location.span is None:
+        return Instead(f"write `{given.tool.partition('(')[0]}` into `{spec.excludes}`", "")
     return None
 
 
-def _of_claude(given: Grant, at: Place) -> Instead | None:
-    """The change of a setting or a hook of Claude Code; None if neither gives the tool."""
-    setting = next((each for each in _OF_CLAUDE if at.route[: len(each)] == each), None)
+def _of_unasked(spec: ForeignFormat, given: Grant, at: Place) -> Instead | None:
+    """The change of a setting or a hook that lets tools go unasked; None if neither gives the tool."""
+    setting = next((each for each in spec.unasked if at.route[: len(each)] == each), None)
     if setting is not None:
-        return Instead(f"write `{_OF_CLAUDE[setting]}`", ASKED)
+        return Instead(f"write `{spec.unasked[setting]}`", ASKED)
     return Instead("take this hook out", ASKED) if given.rule_at == at and "hooks" in at.route else None
 
 
@@ -188,11 +153,14 @@ def _rules_of(given: Grant) -> str:
     return f"{', '.join(names)}{more}"
 
 
-def few_tools(form: str, at: Place) -> str | None:
-    """The line that gives an agent of a format the tools that only read, as the file at a place has it."""
-    if form == "opencode" and is_repaired(at):
-        return _FEW_IN_BLOCK
-    return (_FEW_IN_JSON.get(form) if is_json(at) else None) or _FEW_TOOLS.get(form)
+def few_tools(spec: ForeignFormat, at: Place) -> str:
+    """The line that gives an agent of a format the tools that only read, as the file at a place has it; empty if none.
+
+    A header may be one that its client repairs.
+    """
+    if spec.few_in_block and is_repaired(at):
+        return spec.few_in_block
+    return (spec.few_in_json if is_json(at) else "") or spec.few_tools
 
 
 def is_repaired(at: Place) -> bool:
@@ -410,10 +378,9 @@ def _of_codex(given: Grant, at: Place) -> Instead | None:
 def _of_sandbox(given: Grant, at: Place) -> Instead:
     """The line of the settings of Codex that keeps its commands in the sandbox, or has a person asked about them."""
     key = next((step for step in reversed(at.route) if isinstance(step, str)), "")
-    written = _WRITTEN.get(("codex", given.tool))
     is_confined = _marked(at) not in _FREE  # then it is the network that the sandbox lets through
-    if key in ("network_access", "sandbox_mode") and is_confined and written and given.tool == "shell":
-        return Instead(f"write `{written[0]}`", written[1])
+    if key in ("network_access", "sandbox_mode") and is_confined and given.tool == "shell":
+        return Instead(f"write `{_NO_NETWORK[0]}`", _NO_NETWORK[1])
     if (flag := _marked(at)) in CODEX_BYPASSES:
         return Instead(f"write `--sandbox workspace-write` in place of `{flag}`", CONFINED)
     if key in _BY_KEY:

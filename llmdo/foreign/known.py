@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, cast
 
 from llmdo.base.diagnostic import LlmdoError, finding
 from llmdo.base.source import Location
-from llmdo.base.values import dataclass
+from llmdo.base.values import dataclass, replace
 from llmdo.extensions.registry import features, part
 from llmdo.extensions.running import ExtensionCode
 from llmdo.foreign.building import graph_of
@@ -17,7 +17,7 @@ from llmdo.foreign.team import Team
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from llmdo.extensions.spec import Extension
+    from llmdo.extensions.spec import Extension, ForeignFormat
     from llmdo.foreign.lines import Line
     from llmdo.foreign.tree import Tree
 
@@ -38,6 +38,8 @@ class KnownFormat:
     """The installed extension that brings it; None for a part of llmdo."""
     has_plugins: bool
     """Whether a part of llmdo knows its plugins."""
+    spec: ForeignFormat
+    """Its own answers."""
 
     @property
     def what(self) -> str:
@@ -59,6 +61,7 @@ def formats(extensions: Iterable[Extension] = ()) -> Formats:
             form.product or name,
             owner,
             form.has_plugins and owner is None,
+            form,
         )
         for owner, brought in (
             *((None, each.formats) for each in features()),
@@ -101,7 +104,7 @@ def team_of(form: KnownFormat, tree: Tree) -> Team:
     team: Team
     if form.extension is None:
         team = import_module(f"{form.package}.reader").read(tree)
-        return team
+        return replace(team, spec=form.spec)
     from llmdo.foreign.fitting import team_fault  # slow to load, and only needed here
 
     read = part(form.extension, f"{form.package}.reader:read")
@@ -111,7 +114,7 @@ def team_of(form: KnownFormat, tree: Tree) -> Team:
         if fault is None:
             graph_of(team)  # in which a value shows that is of its type, and still wrong
     _require(form, "team", fault)
-    return team
+    return replace(team, spec=form.spec)
 
 
 def team_or_problem(form: KnownFormat, tree: Tree) -> Team:

@@ -27,14 +27,13 @@ def refuser(project: Foreign, flow: Flow) -> Location | None:
     sender = agents.get(flow.row.path[-2].name) if len(flow.row.path) > 1 else None
     if sender is None:
         return None
-    form = sender.format or project.team.format
-    of_session = {"claude": "claude", "github-actions": "claude"}.get(form)
+    of_session = project.spec_of(sender).hooks_of
     tool = flow.row.tool.partition("(")[0].lower()
     asked = [
         event
         for agent in agents.values()
         if agent is sender
-        or (not agent.path and (agent.format or project.team.format) == of_session and _runs(agent, sender))
+        or (not agent.path and project.form_of(agent) == of_session and _runs(agent, sender))
         for event in agent.events
         if event.toolset.lower().removeprefix("hook ") in _BEFORE and _is_about(event, tool)
     ]

@@ -176,7 +176,7 @@ def summary_of(project: Foreign, findings: Sequence[Diagnostic]) -> ProjectSumma
     agents = [agent for name, agent in named(every).items() if agent.path or name in leaking]
     agents = agents or [agent for agent in every if agent.is_entry]
     return ProjectSummary(
-        headline=tuple(_statements(project, agents, findings))[:LONGEST],
+        headline=_headline(project, agents, findings),
         agents=len(agents),
         causes=tuple(cause for cause in causes if cause.first.code not in UNREAD and not cause.is_asked),
         asked=tuple(cause for cause in causes if cause.is_asked),
@@ -234,6 +234,25 @@ def _of_each(finding: Diagnostic, text: str) -> str:
     text = text.replace(f"`{name}`", f"`{EACH}`")
     text = text.replace(f"`{name} > ", f"`{EACH} > ").replace(f" => {name} > ", f" => {EACH} > ")
     return _NUMBERED.sub("", text)
+
+
+def _headline(project: Foreign, agents: Sequence[Agent], findings: Sequence[Diagnostic]) -> tuple[str, ...]:
+    """The main results, of which the first says how many agents are copies of others."""
+    first, *others = tuple(_statements(project, agents, findings))[:LONGEST]
+    number = _copies(agents)
+    verb = "is a copy of another" if number == 1 else "are copies of others"
+    return (f"{first}; {number:,} of the {len(agents):,} {verb}" if number else first, *others)
+
+
+def _copies(agents: Iterable[Agent]) -> int:
+    """The number of agents whose files say just what that of another one before says, in the same format."""
+    paths: dict[object, str] = {}
+    number = 0
+    for agent in agents:
+        content = agent.at.document.source.text
+        if agent.path and content.strip():
+            number += paths.setdefault((agent.format, agent.at.route, content), agent.path) != agent.path
+    return number
 
 
 def _statements(project: Foreign, agents: Sequence[Agent], findings: Sequence[Diagnostic]) -> Iterator[str]:

@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from llmdo.base.values import dataclass, field, replace
+from llmdo.extensions.spec import ForeignFormat
 from llmdo.graph.clients import UNLIMITED
 from llmdo.graph.start import events_by_starter
 
@@ -24,6 +25,8 @@ NAME_TOOLS = "name the tools that it needs"
 """The hint for an agent with every tool whose format has none of its own."""
 MAX_NAME = 100  # characters: nobody types a longer one
 QUESTION = "a question"
+UNSPECIFIED = ForeignFormat((), "")
+"""The answers of a format that gives none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,6 +169,8 @@ class Agent:
     """Whether it has every tool because its file names none."""
     narrower: str = NAME_TOOLS
     """A change by which it would have fewer, as a hint."""
+    keeps: str = ""
+    """What it keeps whatever its list of tools names, as the end of a sentence."""
     asks: str = QUESTION
     """The step before a call that is not decided for good."""
     starts: tuple[Start, ...] = ()
@@ -229,6 +234,8 @@ class Team:
     """The maximum depth of nested calls; for a format without a limit, deeper than anybody looks."""
     without_tools: tuple[str, ...] = ()
     """The files that are no agents of their own as they name no tools: they have those of whoever runs them."""
+    spec: ForeignFormat = UNSPECIFIED
+    """The format's own answers; of a team of several formats, none."""
 
 
 def capability_of(name: str) -> str:
@@ -236,22 +243,10 @@ def capability_of(name: str) -> str:
     return f"x.{re.sub(r'[^A-Za-z0-9_-]+', '-', name)[:MAX_NAME].strip('-') or 'unknown'}.any"
 
 
-_OF_CLAUDE = ".claude/"
-"""The folder in which only Claude Code looks."""
-_PLUGIN = ".claude-plugin/plugin.json"
-"""The file by which a folder is a plugin of Claude Code."""
-_OF_SEVERAL = frozenset({"mcp", "skills"})
-"""Formats of files that clients of several makers read: servers, skills."""
-_WITHOUT_SESSION = "copilot"
-"""The format of which the session that a person talks to is in no file, and so need not be among the agents."""
-_CERTAIN = frozenset({"fast-agent", "gemini"})
-"""Formats that take files of `agents` for theirs only next to a manifest of their own."""
-
-
 def claimed(teams: Sequence[Team]) -> list[Team]:
     """Each team without agents that are certainly another format's; an empty team of servers or skills is dropped."""
     left = [_without(team, _others_agents(team, teams)) for team in teams]
-    return [team for team in left if team.format not in _OF_SEVERAL or team.agents or team.problems]
+    return [team for team in left if not team.spec.is_shared or team.agents or team.problems]
 
 
 def together(teams: Sequence[Team], *, apart: bool = False) -> Team:
@@ -285,19 +280,20 @@ def together(teams: Sequence[Team], *, apart: bool = False) -> Team:
 def _others_agents(team: Team, teams: Sequence[Team]) -> set[str]:
     """The files that are certainly agents of another format."""
     others = [other for other in teams if other.format != team.format and other.agents]
-    if team.format in _OF_SEVERAL:
-        makers = [other for other in others if other.format not in _OF_SEVERAL]
+    if team.spec.is_shared:
+        makers = [other for other in others if not other.spec.is_shared]
         return {path for other in makers for path in {*other.files} - _unused(team, other)}
-    if team.format == "claude" and not any(path.endswith(_PLUGIN) for path in team.files):
+    own, plugin = team.spec.own_folder, team.spec.plugin
+    if own and not any(path.endswith(plugin) for path in team.files):
         # `agents` may be anybody's folder: beside their own manifests it is that of these.
-        theirs = (_taken(other) for other in others if other.format in _CERTAIN)
-        return {path for paths in theirs for path in paths if not path.startswith(_OF_CLAUDE)}
+        theirs = (_taken(other) for other in others if other.spec.by_manifest)
+        return {path for paths in theirs for path in paths if not path.startswith(own)}
     return set()
 
 
 def _unused(team: Team, other: Team) -> set[str]:
     """The files with a server that no agent of the other team has; its client starts it in a session without a file."""
-    if other.format != _WITHOUT_SESSION:
+    if not other.spec.has_unwritten_session:
         return set()
     used = [grant.server for agent in other.agents for grant in agent.grants if grant.server]
     return {
@@ -310,7 +306,7 @@ def _unused(team: Team, other: Team) -> set[str]:
 def _taken(team: Team) -> set[str]:
     """The files of a team's agents; of a format with a manifest also those of copies, which are no more agents."""
     refused = {problem.at.path for problem in team.problems}
-    copies = {*team.files} - refused if team.format in _CERTAIN else set()
+    copies = {*team.files} - refused if team.spec.by_manifest else set()
     return copies | {agent.path for agent in team.agents}
 
 
@@ -320,7 +316,8 @@ def _without(team: Team, paths: set[str]) -> Team:
     agents = tuple(agent for agent in team.agents if agent.path not in paths)
     if team.format == "mcp":
         return replace(team, agents=agents)
-    if not any(path.startswith(_OF_CLAUDE) for path in team.files) and not any(
+    own = team.spec.own_folder
+    if not (own and any(path.startswith(own) for path in team.files)) and not any(
         agent.path for agent in agents
     ):
         agents = ()  # what is left is built in, for those that are not there

@@ -14,7 +14,7 @@ from llmdo.syntax import discovery
 from llmdo.syntax.globs import Glob, is_pattern
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
     from pathlib import Path
 
     from llmdo.base.cache import Seen
@@ -213,6 +213,13 @@ def unread(path: str, refused: discovery.RefusedPath) -> Diagnostic:
     if refused.code in ("LDO107", _UNPRINTABLE_NAME.code):
         return finding("LDO154", Location(path), f"`{path}` {refused.reason}, so it was not read")
     return finding(refused.code, Location(path), f"`{path}` {refused.reason}")
+
+
+def undecoded(problems: Iterable[Diagnostic]) -> Iterator[Diagnostic]:
+    """The problems with a file for a character that makes it no text, where a reader would only have looked into it."""
+    for each in problems:
+        if each.at.span:
+            yield finding("LDO154", each.at, f"{each.message}, so it was not read", hint=each.hint)
 
 
 def skipped(problem: Diagnostic) -> Diagnostic:

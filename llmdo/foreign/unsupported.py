@@ -61,6 +61,8 @@ class _Evidence:
     why: str = ""
     count: Callable[[Document], int] | None = None
     """The number of items in a file; a file with none is not the tool's."""
+    word: str = ""
+    """A word without which a file has none, so that it need not be read as what it is."""
 
 
 def _in_table(key: str) -> Callable[[Document], int]:
@@ -76,14 +78,30 @@ def _with_roles(document: Document) -> int:
     return sum(isinstance(each, dict) and {"goal", "role"} <= each.keys() for each in document.data.values())
 
 
+def _with_jules(document: Document) -> int:
+    """The steps of a workflow that give Jules a task."""
+    jobs = parts.tables(document.data, "jobs").values()
+    steps = (parts.table(step) for job in jobs for step in parts.items(job.get("steps")))
+    return sum(bool(_JULES.search(f"{step.get('uses')}\n{step.get('run')}")) for step in steps)
+
+
+_JULES = re.compile(r"\A\s*google-labs-code/jules-(?:action|invoke)\b|\bjules (?:remote )?new\b")
+"""The actions and the command that give a task to Jules, which works on it on machines of Google."""
 _IN_PYTHON = "their tools are in Python"
 EVIDENCE = (
-    _Evidence("CrewAI", ("**/config/agents.yaml", "**/config/agents.yml"), "agent", _IN_PYTHON, _with_roles),
+    _Evidence(
+        "CrewAI", ("**/config/agents.yaml", "**/config/agents.yml", "**/agents.yaml", "**/agents.yml"), "agent",
+        _IN_PYTHON, _with_roles,
+    ),
     _Evidence("LangGraph", ("langgraph.json", "*/langgraph.json"), "graph", "they are code", _in_table("graphs")),
     _Evidence("Google ADK", ("**/root_agent.yaml",), "agent", _IN_PYTHON),
     _Evidence("Kilo Code", (".kilocodemodes",), "mode", count=_in_list("customModes")),
     _Evidence("Kilo Code", ("kilo.json", "kilo.jsonc", ".kilocode/mcp.json"), "configuration"),
     _Evidence("Amazon Q Developer", (".amazonq/cli-agents/*.json",), "agent"),
+    _Evidence(
+        "Jules", (".github/workflows/*.yaml", ".github/workflows/*.yml"), "step", "its tools are in no file",
+        _with_jules, "jules",
+    ),
     _Evidence("Factory", (".factory/droids/*.md",), "droid"),
     _Evidence("Factory", (".factory/settings.json", ".factory/hooks.json", ".factory/mcp.json"), "configuration"),
     _Evidence("Augment", (".augment/agents/*.md",), "agent"),
@@ -195,7 +213,8 @@ def _by_evidence(tree: Tree, evidence: _Evidence) -> Sighting | None:
         return Sighting(
             evidence.product, paths[0], f"{len(paths):,} {noun}: `{paths[0]}`{more}", evidence.why
         )
-    counts = {path: _count(tree, path, evidence.count) for path in paths[:MAX_LOOKED_INTO]}
+    some = paths if evidence.word else paths[:MAX_LOOKED_INTO]
+    counts = {path: _count(tree, path, evidence.count, evidence.word) for path in some}
     counts = {path: count for path, count in counts.items() if count}
     if not counts:
         return None
@@ -210,9 +229,9 @@ def _plural(noun: str) -> str:
     return f"{head}s {rest}".strip()
 
 
-def _count(tree: Tree, path: str, count: Callable[[Document], int]) -> int:
+def _count(tree: Tree, path: str, count: Callable[[Document], int], word: str) -> int:
     source, problems = tree.read(path) or (None, ())
-    if source is None or problems:
+    if source is None or problems or word not in source.text:
         return 0
     is_json = source.text.lstrip().startswith("{")
     return count(reading.json_with_comments(source) if is_json else reading.yaml(source))

@@ -201,7 +201,10 @@ def decode(path: str, content: bytes) -> tuple[Source, Findings]:
     if "\0" in text:
         before = text.partition("\0")[0]
         return _undecoded(path, before, f"`{path}` is binary, not text", "take the NUL character out")
-    return Source(path, text.replace("\r\n", "\n") if "\r" in text else text), ()
+    if "\r" not in text:
+        return Source(path, text), ()
+    ends = (number for number, line in enumerate(text.split("\n"), start=1) if line.endswith("\r"))
+    return Source(path, text.replace("\r\n", "\n"), returns=frozenset(ends)), ()
 
 
 def is_useful(pattern: str) -> bool:

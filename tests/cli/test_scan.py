@@ -41,6 +41,22 @@ def test_it_begins_with_what_matters_and_ends_with_what_was_read(project: Path) 
     assert scan(project.parent, "project").stdout == done.stdout
 
 
+def test_it_says_how_many_agents_are_copies_of_others(project: Path) -> None:
+    own = project / ".claude/agents/triage.md"
+    for number, name in enumerate(("berth", "quay"), start=1):
+        plugin = project / "plugins" / name
+        (plugin / ".claude-plugin").mkdir(parents=True)
+        (plugin / ".claude-plugin/plugin.json").write_text(f'{{"name": "{name}"}}')
+        shutil.copytree(own.parent, plugin / "agents")
+        (plugin / "agents/releaser.md").write_text(
+            f"---\nname: releaser\ndescription: {name}\ntools: Read\n---\nx\n"
+        )
+        first, *_ = json.loads(scan(project, "--format=json").stdout)["headline"]
+        number_of_agents = 2 + 2 * number
+        verb = "is a copy of another" if number == 1 else "are copies of others"
+        assert first.endswith(f"without a question; {number} of the {number_of_agents} {verb}")
+
+
 def test_the_page_is_the_one_that_reach_prints(project: Path) -> None:
     page = scan(project, "--format", "markdown").stdout
     assert page == commands.llmdo(project, "reach", "--from", "auto", ".", "--format", "markdown").stdout

@@ -6,6 +6,7 @@ import pytest
 
 from llmdo.base.source import Source
 from llmdo.features.claude.headers import ignored
+from llmdo.syntax.discovery import decode
 
 READ = [
     "description: Use it: when needed: now",
@@ -36,6 +37,22 @@ IGNORED = [
 @pytest.mark.parametrize("header", READ)
 def test_a_header_is_read_that_is_yaml_with_its_lines_in_quotes(header: str) -> None:
     assert ignored(Source("clerk.md", f"---\nname: clerk\n{header}\n---\nx\n")) is None
+
+
+@pytest.mark.parametrize(
+    ("header", "is_read"),
+    [
+        ("description: Use it now\r\ntools: Read\r", True),
+        ("description: 'Use it: now'\r\ntools: Read\r", True),
+        ("description: Use it: now\r\ntools: Read\r", False),
+        ("description: Use it: now\r\ntools: Read", False),
+        ("description: Use it: now\ntools: Read\r", True),
+        ("description: x\r\ntools: *\r", False),
+    ],
+)
+def test_a_line_that_ends_with_crlf_gets_no_quotes(header: str, is_read: bool) -> None:
+    source, _ = decode("clerk.md", f"---\nname: clerk\n{header}\n---\nx\n".encode())
+    assert (ignored(source) is None) is is_read
 
 
 @pytest.mark.parametrize("header", IGNORED)

@@ -217,6 +217,25 @@ MUTABLE = {
 }
 
 
+SERVERS = "mcp"
+"""A format called as the protocol is, of which the rest of llmdo has servers of its own."""
+PROGRAMS = "commands.py"
+"""The module that lists programs by their names in a shell, some of which are called as formats are."""
+
+
+def test_nothing_asks_whether_a_format_is_that_of_a_certain_feature() -> None:
+    names = {name for feature in features() for name in feature.formats} - {SERVERS}
+    asked = [
+        f"{shown(path)}:{node.lineno} {word.value}"
+        for path in sorted((PACKAGE / "foreign").glob("*.py"))
+        for node in nodes(path)
+        if isinstance(node, ast.Compare | ast.Dict | ast.Set)
+        for word in ast.walk(node)
+        if isinstance(word, ast.Constant) and word.value in names and path.name != PROGRAMS
+    ]
+    assert asked == []
+
+
 def is_frozen(definition: ast.ClassDef) -> bool:
     return any(
         isinstance(decorator, ast.Call)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from llmdo.extensions.spec import Extension, ForeignFormat
+from llmdo.extensions.spec import OTHERS_REFUSED, Extension, ForeignFormat
 
 IN_PLUGINS = ".claude/plugins/"
 AGENTS = (
@@ -21,5 +21,26 @@ FILES = (*AGENTS, *COMMANDS, NESTED_SETTINGS, *SETTINGS, *PLUGINS)
 
 EXTENSION = Extension(
     name="claude",
-    formats={"claude": ForeignFormat(FILES, "llmdo.features.claude", "Claude Code", has_plugins=True)},
+    formats={
+        "claude": ForeignFormat(
+            FILES,
+            "llmdo.features.claude",
+            "Claude Code",
+            has_plugins=True,
+            own_folder=".claude/",
+            plugin=".claude-plugin/plugin.json",
+            has_fixed_agents=True,
+            hooks_of="claude",
+            few_tools="tools: Read, Grep, Glob",
+            listed={
+                "Bash": ("Bash(git log:*)", OTHERS_REFUSED),
+                "WebFetch": ("WebFetch(domain:example.com)", OTHERS_REFUSED),
+            },
+            unasked={
+                ("permissionMode",): "permissionMode: default",
+                ("permissions", "defaultMode"): '"defaultMode": "default"',
+                ("sandbox", "enabled"): '"autoAllowBashIfSandboxed": false` into `sandbox',
+            },
+        )
+    },
 )

@@ -117,12 +117,23 @@ class AgentReader:
             events=tuple(self._events()),
             everyone=everyone,
             inherits=tool_items is None,
+            keeps=self._kept(grants),
             narrower=MENDED if self.text.document.problems and not header else NAME_TOOLS,
             but=tuple(tool for tool, _, _ in reading.tool_items(self.text.document, "disallowedTools")),
             # A session that is started further up does not load it.
             is_callable=not self.around.home.folder and not self.around.home.settings.denies_call(self.name),
             sandbox="sandbox" if self.around.home.settings.is_sandboxed else None,
         )
+
+    def _kept(self, grants: Iterable[Grant]) -> str:
+        """What it keeps whatever its list of tools names, as the end of a sentence."""
+        servers = self.header.get("mcpServers")
+        listed = servers if isinstance(servers, list) else [servers]
+        names = {f"mcp__{name}" for each in listed for name in (each if isinstance(each, dict) else (each,))}
+        has_servers = any(each.server and each.toolset in names for each in grants)
+        kept = ["the servers of its `mcpServers`"] if has_servers else []
+        kept += ["`Write` and `Edit`, which its `memory` brings"] if self.header.get("memory") else []
+        return f" but {' and '.join(kept)}" if kept else ""
 
     def _place(self, *route: str | int, of_key: bool = False) -> Place:
         return Place(self.text.document, route, of_key)

@@ -1,6 +1,7 @@
 """The header of an agent's file as Claude Code reads it: as YAML, else with the value of each single line in quotes.
 
-What is then still no YAML is ignored as a whole (watched in 2.1.328: which agents a request lists).
+What is then still no YAML is ignored as a whole, and a line that ends with CRLF gets no quotes (watched in 2.1.328:
+which agents a request lists).
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ def ignored(source: Source) -> Diagnostic | None:
         return None
     from llmdo.syntax.header import parse  # which imports a parser
 
-    again = parse(source, "\n".join(_quoted(header[1])), aliases=True)
+    again = parse(source, "\n".join(_quoted(header[1], source.returns)), aliases=True)
     return problem if _problems(again.problems) else None
 
 
@@ -48,10 +49,13 @@ def _problems(problems: tuple[Diagnostic, ...]) -> list[Diagnostic]:
     ]
 
 
-def _quoted(header: str) -> Iterator[str]:
-    """The lines of a header, in which a value with a sign of YAML is in double quotes, unless it is in quotes."""
-    for line in header.split("\n"):
-        key = _LINE.fullmatch(line)
+def _quoted(header: str, returns: frozenset[int]) -> Iterator[str]:
+    """The lines of a header, in which a value with a sign of YAML is in double quotes, unless it is in quotes.
+
+    `returns` are the lines of its file that end with CRLF, which stay as they are.
+    """
+    for number, line in enumerate(header.split("\n"), start=2):
+        key = None if number in returns else _LINE.fullmatch(line)
         value = key[2] if key else ""
         if key is None or (value[0] == value[-1] and value[0] in "\"'") or not _SPECIAL.search(value):
             yield line

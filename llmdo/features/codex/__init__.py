@@ -14,5 +14,5 @@ FILES = (CONFIG, AGENTS, RULES, PROFILES, HOOKS)
 
 EXTENSION = Extension(
     name="codex",
-    formats={"codex": ForeignFormat(FILES, "llmdo.features.codex", "Codex", below=FILES)},
+    formats={"codex": ForeignFormat(FILES, "llmdo.features.codex", "Codex", below=FILES, has_sandbox=True)},
 )

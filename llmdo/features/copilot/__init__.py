@@ -32,6 +32,9 @@ EXTENSION = Extension(
             "llmdo.features.copilot",
             "GitHub Copilot",
             below=(".github/agents/*.md", ".github/chatmodes/*.md", f".github/prompts/*{PROMPT}", HOOKS),
+            has_unwritten_session=True,
+            few_tools="tools: [read, search]",
+            calls_key="agents",
         )
     },
 )

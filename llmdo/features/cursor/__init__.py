@@ -14,5 +14,13 @@ FILES = (AGENTS, COMMAND_LINE, EDITOR, SERVERS, SANDBOX, HOOKS)
 
 EXTENSION = Extension(
     name="cursor",
-    formats={"cursor": ForeignFormat(FILES, "llmdo.features.cursor", "Cursor", below=FILES)},
+    formats={
+        "cursor": ForeignFormat(
+            FILES,
+            "llmdo.features.cursor",
+            "Cursor",
+            below=FILES,
+            without_list="Cursor has no list of tools for an agent",
+        )
+    },
 )

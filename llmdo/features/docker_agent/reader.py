@@ -25,7 +25,7 @@ from llmdo.foreign.files import Files
 from llmdo.foreign.known_servers import asks_first
 from llmdo.foreign.lines import RUNS, Line
 from llmdo.foreign.team import MAX_NAME, Agent, AgentCall, Grant, Team, capability_of
-from llmdo.foreign.tree import few
+from llmdo.foreign.tree import few, undecoded
 from llmdo.syntax.document import Place
 
 if TYPE_CHECKING:
@@ -58,11 +58,7 @@ def read(tree: Tree) -> Team:
         if source is None or unread or not may_be_team(source.text) or is_ours(source.text):
             # Most YAML of a repository is about something else.
             others += (problem for problem in unread if problem.code == "LDO153")
-            others += (
-                finding("LDO154", each.at, f"{each.message}, so it was not read", hint=each.hint)
-                for each in unread
-                if each.at.span  # of a text with a character that makes it none, which may be a team
-            )
+            others += undecoded(unread)  # which may be a team
             continue
         document = reading.yaml(source)
         if why := lacking(document):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from llmdo.extensions.spec import Extension, ForeignFormat
+from llmdo.extensions.spec import NO_COMMANDS, Extension, ForeignFormat
 
 SUFFIXES = (".md", ".markdown", ".yaml", ".yml")
 HOME = ".fast-agent"
@@ -32,6 +32,9 @@ EXTENSION = Extension(
             "llmdo.features.fast_agent",
             "fast-agent",
             below=(f"{HOME}/{AGENTS[0]}/*.md", f"{HOME}/{CONFIGURATIONS[0]}"),
+            by_manifest=True,
+            listed={"shell": ("shell: false", NO_COMMANDS)},
+            callers=frozenset({"chain", "iterative_planner", "orchestrator", "router"}),
         )
     },
 )

@@ -95,8 +95,7 @@ def _cards(files: Files, paths: Iterable[str]) -> Iterator[Card]:
 
 def _in_python(files: Files, path: str) -> Iterator[Card]:
     """The agents of a Python file; one without any is not noted as read."""
-    read = files.tree.read(path)
-    if read is None or read[1] or not may_declare(read[0]):
+    if not (content := files.looked_into(path)) or not may_declare(content):
         return
     if source := files.source(path):
         for card in cards_in(source):

@@ -24,6 +24,7 @@ from llmdo.features.github_actions.tokens import (
 )
 from llmdo.features.github_actions.workflow import WRITABLE, TokenPermissions
 from llmdo.features.opencode import AGENTS as OPENCODE_AGENTS
+from llmdo.features.opencode import FORMAT as OPENCODE
 from llmdo.features.opencode import SETTINGS as OPENCODE_SETTINGS
 from llmdo.features.opencode.permissions import RULES, as_with, rules_of, rules_of_agent
 from llmdo.features.opencode.reader import BUILT_IN, agent_name
@@ -31,7 +32,7 @@ from llmdo.features.opencode.reader import KEYS as OPENCODE_KEYS
 from llmdo.features.opencode.table import SEARCHING_MODELS
 from llmdo.foreign import servers
 from llmdo.foreign.files import Files
-from llmdo.foreign.instead import CODEX_BYPASSES, FEW_OF_OPENCODE, few_tools, loss_of
+from llmdo.foreign.instead import CODEX_BYPASSES, few_tools, loss_of
 from llmdo.foreign.permissions import STRICTEST, PermissionRule, RuleTable, form
 from llmdo.foreign.scripts import EXPRESSION
 from llmdo.foreign.team import capability_of
@@ -282,7 +283,7 @@ def opencode_narrower(site: Site, tree: Checkout) -> str:
         (each for each in _opencode_documents(site, tree) if each.source.path in OPENCODE_SETTINGS), None
     )
     path = settings.source.path if settings else OPENCODE_SETTINGS[0]
-    line = few_tools("opencode", Place(settings, ())) if settings else f"{{{FEW_OF_OPENCODE}}}"
+    line = few_tools(OPENCODE, Place(settings, ())) if settings else f"{{{OPENCODE.few_in_json}}}"
     return f"write `{line}` into `{path}`, {NEEDS}; {LOSES}, {OF_ALL}"
 
 

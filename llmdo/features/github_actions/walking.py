@@ -32,6 +32,7 @@ from llmdo.features.github_actions.workflow import (
 )
 from llmdo.foreign import reading
 from llmdo.foreign.team import MAX_NAME
+from llmdo.foreign.tree import undecoded
 from llmdo.graph.start import OUTSIDERS, fewer
 from llmdo.syntax.discovery import MAX_FILE, leaves
 from llmdo.syntax.document import Document, Place
@@ -244,6 +245,7 @@ class WorkflowWalk:
                 file = posixpath.normpath(f"{path}/{name}")
                 if not leaves(file) and (read := self.tree.read(file)):
                     self._actions[path] = read[0]
+                    self.problems.extend(undecoded(read[1]))
                     break
         return self._actions[path]
 

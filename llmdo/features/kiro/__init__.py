@@ -11,5 +11,7 @@ FILES = (*AGENTS, SERVERS, *HOOKS)
 
 EXTENSION = Extension(
     name="kiro",
-    formats={"kiro": ForeignFormat(FILES, "llmdo.features.kiro", "Kiro", below=FILES)},
+    formats={
+        "kiro": ForeignFormat(FILES, "llmdo.features.kiro", "Kiro", below=FILES, few_tools="tools: [read]")
+    },
 )

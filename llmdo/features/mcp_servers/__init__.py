@@ -11,5 +11,5 @@ FILES = (
 
 EXTENSION = Extension(
     name="mcp",
-    formats={"mcp": ForeignFormat(FILES, "llmdo.features.mcp_servers")},
+    formats={"mcp": ForeignFormat(FILES, "llmdo.features.mcp_servers", is_shared=True)},
 )

@@ -20,14 +20,20 @@ TERMINAL = (".opencode/tui.json", ".opencode/tui.jsonc")
 """The settings of its terminal, which have plugins of their own."""
 FILES = (*AGENTS, *SETTINGS, *PLUGINS, *TOOLS, *TERMINAL)
 
-EXTENSION = Extension(
-    name="opencode",
-    formats={
-        "opencode": ForeignFormat(
-            FILES,
-            "llmdo.features.opencode",
-            "opencode",
-            below=FILES,
-        )
-    },
+_READS_BUT_ENV = '{"*": "allow", "*.env": "ask", "*.env.*": "ask"}'
+"""opencode asks before it reads these, unless a later rule about all files says otherwise (`agent/agent.ts`)."""
+FORMAT = ForeignFormat(
+    FILES,
+    "llmdo.features.opencode",
+    "opencode",
+    below=FILES,
+    few_tools='permission: {"*": deny, read: {"*": allow, "*.env": ask, "*.env.*": ask}, grep: allow}',
+    few_in_json=f'"permission": {{"*": "deny", "read": {_READS_BUT_ENV}, "grep": "allow"}}',
+    few_in_block=(
+        'permission:` and below it `  "*": deny`, `  read:`, '
+        '`    "*": allow`, `    "*.env": ask`, `    "*.env.*": ask`, `  grep: allow'
+    ),
+    switches_tools=True,
 )
+
+EXTENSION = Extension(name="opencode", formats={"opencode": FORMAT})

@@ -9,5 +9,14 @@ SETTINGS = ".qwen/settings.json"
 FILES = (AGENTS, SETTINGS)
 
 EXTENSION = Extension(
-    name="qwen", formats={"qwen": ForeignFormat(FILES, "llmdo.features.qwen", "Qwen Code", below=FILES)}
+    name="qwen",
+    formats={
+        "qwen": ForeignFormat(
+            FILES,
+            "llmdo.features.qwen",
+            "Qwen Code",
+            below=FILES,
+            few_tools="tools: [read_file, grep_search, glob]",
+        )
+    },
 )

@@ -10,5 +10,8 @@ TOOLS = (".roo/tools/*.js", ".roo/tools/*.ts")
 FILES = (MODES, SERVERS, *TOOLS)
 
 EXTENSION = Extension(
-    name="roo", formats={"roo": ForeignFormat(FILES, "llmdo.features.roo", "Roo Code", below=FILES)}
+    name="roo",
+    formats={
+        "roo": ForeignFormat(FILES, "llmdo.features.roo", "Roo Code", below=FILES, disables_servers=True)
+    },
 )

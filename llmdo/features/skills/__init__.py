@@ -19,7 +19,7 @@ EXTENSION = Extension(
     name="skills",
     formats={
         "skills": ForeignFormat(
-            FILES, "llmdo.features.skills", "skills", below=(".agents/skills/*/SKILL.md",)
+            FILES, "llmdo.features.skills", "skills", below=(".agents/skills/*/SKILL.md",), is_shared=True
         )
     },
 )

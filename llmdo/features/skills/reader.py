@@ -81,6 +81,11 @@ def _home(path: str) -> str:
     return PurePosixPath(path).parts[0]
 
 
+def _is_to_install(path: str) -> bool:
+    """Whether a skill lies where no client looks."""
+    return _home(path) in (COLLECTION[:6], SKILL)
+
+
 def _is_part(path: str, paths: Sequence[str]) -> bool:
     """Whether a file lies among the parts of another skill, in a collection that no client reads as it is."""
     folders = PurePosixPath(path).parents
@@ -95,6 +100,7 @@ def _text(files: Files, path: str) -> Text | None:
         files.problems.extend(content.document.problems)
     elif source := files.source(path):
         rest = ", without which clients other than Claude Code load no skill"
+        rest += " once it is installed" if _is_to_install(path) else ""
         files.problems.append(reading.headless(source, rest))
     return content
 
@@ -115,7 +121,7 @@ class _SkillReader:
     @property
     def is_to_install(self) -> bool:
         """Whether it lies where no client looks: who installs it may have one that heeds `allowed-tools`."""
-        return _home(self.path) in (COLLECTION[:6], SKILL)
+        return _is_to_install(self.path)
 
     def agent(self, before: str) -> Agent:
         """The skill; `before` its name goes the folder that it is in, where there are several."""
@@ -171,8 +177,7 @@ class _SkillReader:
         paths = [path for path in self.files.tree.find([f"{folder}**/*"])[0] if is_script(path)]
         at = Place(self.text.document, ())
         for path in paths[:MANY]:
-            read = self.files.tree.read(path)
-            source = self.files.source(path) if read and not read[1] else None
+            source = self.files.source(path) if self.files.looked_into(path) else None
             if source is None:
                 continue
             own = path.removeprefix(folder)
