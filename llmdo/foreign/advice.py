@@ -47,6 +47,7 @@ from llmdo.foreign.instead import (
     LOOKED_AT,
     MANY,
     elsewhere,
+    entries_of,
     instead_of,
     is_json,
     is_listed,
@@ -229,7 +230,8 @@ def _tool_at(project: Foreign, spot: Spot) -> str:
     worker, toolset, tool = spot
     agent, at = named(project.team.agents).get(worker), _spot_place(project, spot)
     given = grant_of(project, leg_of(spot))
-    name = f"`{name_at(given, at) if given and at and tool != '*' else excerpt(tool if tool != '*' else toolset)}`"
+    name = f"`{excerpt(tool if tool != '*' else toolset)}`"
+    name = entries_of(given, at) if given and at and tool != "*" else name
     is_named = at is not None and (agent is None or agent.path)
     return f"{name} ({place(at.location)})" if at and is_named else f"{name} of `{excerpt(worker)}`"
 
@@ -372,9 +374,8 @@ def _item_of(project: Foreign, leg: FlowLeg, text: str) -> tuple[Place, tuple[st
     if given is None or at is None:
         return None
     name = f"`{excerpt(given.tool)}`"
-    return (
-        (at, (given.tool,)) if f"`, without {name}" in text or text.startswith(f"take {name} out") else None
-    )
+    is_out = text.startswith((f"take {name} out", f"take {entries_of(given, at)} out"))
+    return (at, (given.tool,)) if f"`, without {name}" in text or is_out else None
 
 
 def _edit(project: Foreign, leg: FlowLeg) -> str | None:
@@ -414,7 +415,9 @@ def _edit(project: Foreign, leg: FlowLeg) -> str | None:
         change = f"take {name} out" if is_named else f"deny {name}"
     else:
         change = (
-            f"take {name} out of {key}" if is_listed(at, given.tool) else f"change {key}, which gives {name}"
+            f"take {entries_of(given, at)} out of {key}"
+            if is_listed(at, given.tool)
+            else f"change {key}, which gives {name}"
         )
     lost = LOOKED_AT if _is_looked_at(given, change) else lost
     if agent and given.server and given.at.of_key and at == given.at:

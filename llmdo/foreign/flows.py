@@ -171,6 +171,8 @@ class _Question(NamedTuple):
         return "words" if _GUESSED in self.levels else "search" if _OFFERED in self.levels else None
 
 
+_WITH_WAYS_BY_NAME = frozenset({"server", "words", "sends"})
+"""The guesses with which a server that no file declares is a way out; with unknown data, too much would be unknown."""
 _UNASKED = frozenset({_STARTS, _SENT, _FETCHED})
 _QUESTIONS = (
     _Question(frozenset({_STARTS})),
@@ -302,7 +304,7 @@ class _Tools:
                 runs_in,
                 may_send=question.may_send,
                 of_checkout=question.with_checkout,
-                is_guess=question.guess not in (None, "search"),
+                is_guess=question.guess in _WITH_WAYS_BY_NAME,
             ),
             may_read=partial(self.may_read, runs_in) if question.may_read else None,
         )

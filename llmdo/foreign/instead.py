@@ -56,6 +56,8 @@ _CALLS = frozenset(
 """The names in lower case of the tool that calls agents: both of Claude Code, and those of Copilot in each place."""
 _PLAIN = re.compile(r"[A-Za-z][\w./-]*(?:/\*|\((?:[^(),\[\]{}\"'#:]|:(?! ))*\))?")
 """An item of a list that YAML takes as it is."""
+_BEFORE_TOOLS = ("/", "__")
+"""What is between a server and its tool in an item of a list."""
 _SEARCH = "web_search"
 _FETCH = "WebFetch"
 _FLAG = re.compile(r"--[a-z-]+")
@@ -209,6 +211,22 @@ def list_without(at: Place, *tools: str) -> str | None:
     key = f'"{keys[-1]}"' if is_json(at) else keys[-1]
     line = f"{key}: {names if is_text else f'[{names}]'}"
     return line if len(line) <= LONGEST and "`" not in line else None
+
+
+def entries_of(given: Grant, at: Place) -> str:
+    """A tool as the list at a place has it: of a server also by the names of its tools."""
+    is_item = bool(at.route) and isinstance(at.route[-1], int)
+    data = at._replace(route=at.route[:-1]).data if is_item else at.data
+    starts = tuple(f"{given.tool}{end}".casefold() for end in _BEFORE_TOOLS)
+    items = [*dict.fromkeys(_items(data) or ())] if given.server or given.toolset == given.tool else []
+    own = [each for each in items if each.casefold().startswith(starts)]
+    if not own or given.tool in items:
+        return f"`{name_at(given, at)}`"
+    if len(own) == 1:
+        return f"`{excerpt(own[0], LONGEST)}`"
+    start = own[0][: len(given.tool)]
+    between = next(each for each in _BEFORE_TOOLS if own[0][len(given.tool) :].startswith(each))
+    return f"the {len(own)} entries `{excerpt(start)}{between}…`"
 
 
 def _spelt(name: str, at: Place) -> str:

@@ -10,7 +10,7 @@ from llmdo.foreign.building import named, named_events
 from llmdo.foreign.commands import through
 from llmdo.foreign.edits import NUMBERED, way_text
 from llmdo.foreign.flows import WayOut
-from llmdo.foreign.server_words import says_making, says_reading
+from llmdo.foreign.server_words import in_words, says_making, says_reading
 from llmdo.policy.authority import gravity
 from llmdo.policy.shell.programs import is_launcher
 from llmdo.policy.shell.rules import EXEC
@@ -175,9 +175,9 @@ def _oddity(grant: Grant, leg: FlowLeg) -> int:
     listed = grant.at.data
     if not leg.what or not is_item or not isinstance(listed, str):
         return 1
-    name = _NAME.split(listed)[-1].lower()
+    name = in_words(_NAME.split(listed)[-1])
     if leg.capability == UNTRUSTED and _OF_STRANGERS.search(name) and not says_making(name):
-        return 0
+        return 0 if says_reading(name) else 1
     return 2 if says_reading(name) is leg.is_ruled else 1
 
 

@@ -30,8 +30,13 @@ PAGES = ONLY_SEARCH | {
 
 _READING = frozenset({"describe", "find", "get", "list", "read", "search", "show", "view"})
 """The first words of tools that change nothing, perhaps after that of their server."""
-_MAKING = frozenset({"add", "create", "delete", "fork", "post", "publish", "push", "reply", "send", "upload"})
-"""The first words of tools that answer with what they made themselves; others may answer with all that is there."""
+_MAKING = frozenset({
+    "add", "assign", "create", "delete", "fork", "merge", "post", "publish", "push", "reply", "send", "upload",
+})  # fmt: skip
+"""The first words of tools that answer with what they made themselves; others may answer with all that is there.
+
+What `update`, `request` and `run` answer with may be what others wrote.
+"""
 _SEARCHING = frozenset({"context", "research", "researcher", "search"})
 _FETCHING = frozenset(
     {"browse", "contents", "crawl", "crawling", "extract", "fetch", "map", "open", "read", "scrape"}
@@ -39,6 +44,10 @@ _FETCHING = frozenset(
 """Words of tools that fetch pages."""
 
 _WORD = re.compile(r"[a-z]+")
+_NEW_WORD = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+"""The beginning of a word within a name such as `listPullRequests`."""
+_PRODUCT = re.compile(r"DuckDuckGo|GitHub|GitLab|WhatsApp|YouTube")
+"""A name that is one word."""
 _VARIABLE = re.compile(r"[A-Z][A-Z0-9_]*(?:=.*)?")
 _NO_SERVER = re.compile(r"github[-_]?copilot")
 """The name of a product in the names of extensions of VS Code, which bring nothing from GitHub."""
@@ -60,15 +69,24 @@ def server_words(name: str, toolset: Toolset) -> frozenset[str]:
 
 
 def own_name(toolset: str, tool: str) -> str:
-    """The name that a server gives its tool, in small letters; empty for all of its tools together."""
+    """The name that a server gives its tool, in small words; empty for all of its tools together."""
     if tool.startswith("mcp__"):
-        return tool.removeprefix("mcp__").partition("__")[2].lower()
-    return tool.removeprefix(toolset).lstrip("._/").lower()
+        return in_words(tool.removeprefix("mcp__").partition("__")[2])
+    return in_words(tool.removeprefix(toolset).lstrip("._/"))
+
+
+def in_words(name: str) -> str:
+    """A name in small letters, with a `_` before each word that only a capital sets apart."""
+    return _NEW_WORD.sub("_", _PRODUCT.sub(lambda each: each[0].capitalize(), name)).lower()
 
 
 def says_reading(name: str) -> bool:
-    """Whether the name of a server's tool, in small letters, begins with a word of tools that change nothing."""
-    return not _first(name).isdisjoint(_READING)
+    """Whether the name of a server's tool, in small words, is one of those that change nothing.
+
+    It begins with a word of them, or is what they read, as `issue_read` is, but not `mark_as_read`.
+    """
+    is_read = name.endswith("_read") and not name.startswith("mark_")
+    return is_read or not _first(name).isdisjoint(_READING)
 
 
 def says_making(name: str) -> bool:

@@ -12,7 +12,8 @@ from llmdo.base.values import dataclass, field, replace
 from llmdo.features.copilot import AGENT, LOOKED_AT, MODE, PAGES, PROMPT, TEXTS, own_servers
 from llmdo.features.copilot.client import hook_events, session_events
 from llmdo.features.copilot.handoffs import HANDOFFS, kept, meant
-from llmdo.features.copilot.tools import IN_EDITOR, KnownServer, Tools, UnknownNames, Where
+from llmdo.features.copilot.tools import IN_EDITOR, KnownServer, Tools, Where
+from llmdo.features.copilot.unknown_names import UnknownNames
 from llmdo.features.copilot.variants import (
     BUILT_IN,
     GENERAL,

@@ -1,4 +1,4 @@
-"""The tools that a file of GitHub Copilot names: aliases, tools of VS Code, and those of servers; unknown names."""
+"""The tools that a file of GitHub Copilot names: aliases, tools of VS Code, and those of servers."""
 
 from __future__ import annotations
 
@@ -6,20 +6,17 @@ import re
 from itertools import takewhile
 from typing import TYPE_CHECKING
 
-from llmdo.base.diagnostic import Related, excerpt, finding, nearest
-from llmdo.base.values import dataclass, field, replace
+from llmdo.base.diagnostic import excerpt
+from llmdo.base.values import dataclass, replace
 from llmdo.features.copilot.table import TABLE
 from llmdo.foreign import servers as mcp
-from llmdo.foreign.files import renaming
 from llmdo.foreign.lines import Line
-from llmdo.foreign.meaning import meant_tool
 from llmdo.foreign.team import MAX_NAME, Grant, capability_of
 from llmdo.graph.described import Server
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping
 
-    from llmdo.base.diagnostic import Diagnostic
     from llmdo.syntax.document import Place
 
 EVERY_TOOL = "every tool"
@@ -65,20 +62,9 @@ _OTHER_NAMES = {
 """The names of tools as aliases, in the command line and in older versions of VS Code, in lower case."""
 _ON_COMMAND_LINE = {"editfiles": "edit", "runcommands": "execute"}
 """The aliases for tools of VS Code that the command line has under the same names, in lower case."""
-_BY_MEANING = {
-    "command": "execute", "edit": "edit", "fetch": "web", "find": "search", "grep": "search", "read": "read",
-    "search": "web", "write": "edit",
-}  # fmt: skip
-"""The aliases for what the tools of other clients do."""
-_TO_MODELS = {
-    "execute_prompt": "agent", "executeprompt": "agent", "fetch_webpage": "fetch", "get_changed_files": "changes",
-    "get_errors": "problems", "insert_edit_into_file": "edit", "manage_todo_list": "todo",
-    "multi_replace_string_in_file": "edit", "replace_string_in_file": "edit", "semantic_search": "codebase",
-}  # fmt: skip
-"""The names in `tools` for those by which VS Code offers, or offered, its tools to a model (vscode-copilot-chat)."""
 _EXTENSION = re.compile(r"[\w-]+\.[\w-]+")
 """A publisher and its extension of VS Code, whose tools are unknown and are there alone."""
-_LONG_NAME = re.compile(r"mcp_+([!-~]+)")
+LONG_NAME = re.compile(r"mcp_+([!-~]+)")
 """The name of a server's tool as models see it, in VS Code or in other clients."""
 _NO_LABEL = re.compile(r"[^a-z0-9_.-]+")
 """What VS Code replaces in the name of a server there; it also shortens it."""
@@ -87,16 +73,6 @@ _OF_GITHUB = re.compile(
     r"(?im)^github$|\bgithub-mcp-server|\bapi\.githubcopilot\.com/mcp|@modelcontextprotocol/server-github\b"
 )
 """The name, image, package or address of GitHub's server."""
-_GITHUB_HAS = frozenset(
-    {
-        "branch", "branches", "commit", "commits", "copilot", "discussion", "discussions", "gist", "gists", "issue",
-        "issues", "me", "notification", "notifications", "orgs", "pull", "release", "releases", "repositories",
-        "repository", "scanning", "tags", "teams", "users",
-    }
-)  # fmt: skip
-"""Words in the names of the tools of GitHub's server."""
-_SHIPPED = "vscode."
-"""The beginning of the names of extensions that VS Code comes with."""
 _EXTENSIONS = "https://code.visualstudio.com/api/extension-guides/ai/tools"
 _OLD_SETS = frozenset({"new", "runcommands", "runnotebooks", "runtasks"})
 
@@ -187,7 +163,7 @@ class Tools:
 
     def of_long_name(self, name: str) -> tuple[str, str] | None:
         """The server and its tool in a name such as `mcp_SERVER_TOOL`, in which a beginning stands for the server."""
-        if (parts := _LONG_NAME.fullmatch(name)) is None:
+        if (parts := LONG_NAME.fullmatch(name)) is None:
             return None
         rest = parts[1].lower()
         labels = {each: _NO_LABEL.sub("_", each.lower()) for each in (*self.servers, *SERVERS)}
@@ -201,7 +177,7 @@ class Tools:
 
         By `toToolAndToolSetEnablementMap` in https://github.com/microsoft/vscode, a tool goes by its name alone too.
         """
-        return not self.where.cloud and not _LONG_NAME.fullmatch(name)
+        return not self.where.cloud and not LONG_NAME.fullmatch(name)
 
     def servers_near(self, names: Iterable[str]) -> dict[str, bool]:
         """The servers that files declare or `names` are of, and whether each is GitHub's."""
@@ -301,155 +277,3 @@ class Tools:
 def _alike(first: str, second: str) -> int:
     """The number of letters with which two texts begin alike."""
     return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(first, second, strict=False)))
-
-
-_WORD = re.compile(r"[a-z0-9]+|[A-Z]+[a-z0-9]*")
-"""A word of a name such as `createFile` or `create_issue`."""
-MOST = 3  # names in a message, and further places below it
-ELSEWHERE = tuple(
-    f"{it} may come with an extension, or from settings of the repository or of a person; else Copilot skips {them}"
-    for it, them in (("it", "it"), ("they", "them"))
-)
-
-
-def _misspelt(name: str) -> str | None:
-    """The tool that `name` means: one of the same words, of which one may be misspelt; `create_issue` is none."""
-    if meant := _TO_MODELS.get(name.casefold()):
-        return meant
-    near = meant_tool(name, NAMES, _BY_MEANING) or ""
-    if near in _BY_MEANING.values():
-        return near
-    own, its = ([each.casefold() for each in _WORD.findall(text)] for text in (name, near))
-    if "".join(own) == "".join(its):
-        return near or None
-    others = [pair for pair in zip(own, its, strict=False) if pair[0] != pair[1]]
-    is_one = len(own) == len(its) and len(others) == 1 and nearest(others[0][0], others[0][1:])
-    return near if is_one else None
-
-
-@dataclass(slots=True)
-class UnknownNames:
-    """The undeclared names in the files of a project."""
-
-    _servers: dict[str, list[Place]] = field(default_factory=dict)
-    _tools: dict[str, list[Place]] = field(default_factory=dict)
-    _near: dict[str, str | None] = field(default_factory=dict)
-    _homes: dict[str, dict[str, bool]] = field(default_factory=dict)
-    """The servers that a tool may be of, and whether each is GitHub's."""
-    _long: dict[str, list[tuple[str, str, Place]]] = field(default_factory=dict)
-    """Of each server the long names of its tools, each with the tool."""
-
-    def add(self, tools: Tools, named: Sequence[tuple[str, Place]]) -> None:
-        """Adds the unknown names among the tools of one file."""
-        seen: set[str] = set()
-        servers = tools.servers_near(name for name, _ in named)
-        for name, place in named:
-            server = tools.server_of(name)
-            unknown = server or name
-            if tools.knows(name) or unknown in seen or unknown.startswith(_SHIPPED):
-                continue
-            seen.add(unknown)
-            may_be_there = bool(servers) and (_is_of_github(name, servers) or not _misspelt(name))
-            if not server and may_be_there and tools.takes_alone(name):
-                continue
-            if not server and (long := tools.of_long_name(name)):
-                self._long.setdefault(long[0], []).append((name, long[1], place))
-                continue
-            (self._servers if server else self._tools).setdefault(unknown, []).append(place)
-            self._homes.setdefault(unknown, {}).update(servers)
-            if server:
-                near = nearest(unknown, (*tools.servers, *SERVERS))
-            else:
-                near = None if self._is_github_s(unknown) else _misspelt(unknown)
-            self._near[unknown] = renaming(place, unknown, near)
-
-    def problems(self) -> Iterator[Diagnostic]:
-        """A finding for each server, for long names of its tools, and for the tools that the same files name."""
-        for server, places in self._servers.items():
-            message = f"no file of this project declares the server or extension `{excerpt(server)}`"
-            yield _finding(message + _in_files(places), places, self._near[server] or ELSEWHERE[0])
-        for server, uses in self._long.items():
-            yield _long_names(server, uses)
-        together: dict[tuple[object, ...], list[str]] = {}
-        for tool, places in self._tools.items():
-            key = tool if self._near[tool] else (self._home(tool), bool(self._homes[tool]))
-            together.setdefault((*(place.document.source.path for place in places), key), []).append(tool)
-        for tools in together.values():
-            yield self._of_tools(tools)
-
-    def _home(self, tool: str) -> str | None:
-        """The server that a tool is of, if it is any's; None where that may be several."""
-        servers = self._homes[tool]
-        if tool in servers:  # the name of that server
-            return None
-        if self._is_github_s(tool):
-            return next(name for name, is_github in servers.items() if is_github)
-        is_tool = "." not in tool  # as in names of servers
-        return next(iter(servers)) if len(servers) == 1 and is_tool else None
-
-    def _is_github_s(self, tool: str) -> bool:
-        """Whether a server of GitHub is there that may have a tool of this name."""
-        return _is_of_github(tool, self._homes[tool])
-
-    def _of_tools(self, tools: list[str]) -> Diagnostic:
-        """The finding about tools that the same files name."""
-        first, places, home = tools[0], self._tools[tools[0]], self._home(tools[0])
-        named = f"{_listed(tools)}{_in_files(places)}"
-        hint = self._near[first] or ELSEWHERE[len(tools) > 1]
-        if not self._homes[first]:
-            message = f"neither Copilot's documentation nor a server of this project has {named}"
-            return _finding(message, places, hint)
-        if self._near[first]:
-            return _finding(f"Copilot does not know {named}", places, hint)
-        it, others = ("them", " and so on") if len(tools) > 1 else ("it", "")
-        if home:
-            hint = (
-                f"if the server `{excerpt(home)}` has {it}, write `{excerpt(f'{home}/{first}')}`{others}; "
-                f"if no extension has {it} either, Copilot skips {it}"
-            )
-        written = (
-            "TOOL"
-            if others
-            or first in self._homes[first]
-            or not first.isidentifier()
-            or _LONG_NAME.fullmatch(first)
-            else excerpt(first)
-        )
-        message = f"Copilot does not know {named}; a tool of a server is written `SERVER/{written}`"
-        return _finding(message, places, hint)
-
-
-def _is_of_github(tool: str, servers: Mapping[str, bool]) -> bool:
-    """Whether a tool may be one of GitHub's server by its name, and one of these servers is that."""
-    is_like = not tool.startswith("git_") and not _GITHUB_HAS.isdisjoint(tool.split("_"))
-    return is_like and any(servers.values())
-
-
-def _long_names(server: str, uses: Sequence[tuple[str, str, Place]]) -> Diagnostic:
-    """The finding about the long names of the tools of a server, at the first place in each file."""
-    names = list(dict.fromkeys(name for name, _, _ in uses))
-    by_path: dict[str, Place] = {}
-    for _, _, place in uses:
-        by_path.setdefault(place.document.source.path, place)
-    places = [*by_path.values()]
-    name, tool, at = uses[0]
-    hint = renaming(at, name, f"{server}/{tool}", "write `{}`" + (" and so on" if len(names) > 1 else ""))
-    # Of several names each file may have others.
-    files = f", in {len(places)} files" if min(len(names), len(places)) > 1 else _in_files(places)
-    rest = f"; a tool of the server `{excerpt(server)}` is written `{excerpt(server)}/TOOL`"
-    return _finding(f"Copilot does not know {_listed(names)}{files}{rest}", places, hint)
-
-
-def _listed(tools: Sequence[str]) -> str:
-    listed = ", ".join(f"`{excerpt(tool)}`" for tool in tools[:MOST])
-    more = f" and {len(tools) - MOST} more" if len(tools) > MOST else ""
-    return f"the {'tool' if len(tools) == 1 else 'tools'} {listed}{more}"
-
-
-def _in_files(places: Sequence[Place]) -> str:
-    return f", which {len(places)} files name" if len(places) > 1 else ""
-
-
-def _finding(message: str, places: Sequence[Place], hint: str | None) -> Diagnostic:
-    related = [Related(place.location, "and here") for place in places[1 : MOST + 1]]
-    return finding("LDO250", places[0].location, message, hint=hint, related=related)

@@ -1,0 +1,221 @@
+"""The names in `tools` of Copilot that are neither its own tools nor those of a server that a file declares."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from llmdo.base.diagnostic import Related, excerpt, finding, nearest
+from llmdo.base.values import dataclass, field
+from llmdo.features.copilot.tools import LONG_NAME, NAMES, SERVERS
+from llmdo.foreign import known_servers
+from llmdo.foreign.files import renaming
+from llmdo.foreign.meaning import meant_tool
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from llmdo.base.diagnostic import Diagnostic
+    from llmdo.features.copilot.tools import Tools
+    from llmdo.syntax.document import Place
+
+_BY_MEANING = {
+    "command": "execute", "edit": "edit", "fetch": "web", "find": "search", "grep": "search", "read": "read",
+    "search": "web", "write": "edit",
+}  # fmt: skip
+"""The aliases for what the tools of other clients do."""
+_TO_MODELS = {
+    "execute_prompt": "agent", "executeprompt": "agent", "fetch_webpage": "fetch", "get_changed_files": "changes",
+    "get_errors": "problems", "insert_edit_into_file": "edit", "manage_todo_list": "todo",
+    "multi_replace_string_in_file": "edit", "replace_string_in_file": "edit", "semantic_search": "codebase",
+}  # fmt: skip
+"""The names in `tools` for those by which VS Code offers, or offered, its tools to a model (vscode-copilot-chat)."""
+_GITHUB_HAS = frozenset(
+    {
+        "branch", "branches", "commit", "commits", "copilot", "discussion", "discussions", "gist", "gists", "issue",
+        "issues", "me", "notification", "notifications", "orgs", "pull", "release", "releases", "repositories",
+        "repository", "scanning", "tags", "teams", "users",
+    }
+)  # fmt: skip
+"""Words in the names of the tools of GitHub's server."""
+_SHIPPED = "vscode."
+"""The beginning of the names of extensions that VS Code comes with."""
+_WORD = re.compile(r"[a-z0-9]+|[A-Z]+[a-z0-9]*")
+"""A word of a name such as `createFile` or `create_issue`."""
+MOST = 3  # names in a message, and further places below it
+ELSEWHERE = tuple(
+    f"{it} may come with an extension, or from settings of the repository or of a person; else Copilot skips {them}"
+    for it, them in (("it", "it"), ("they", "them"))
+)
+_FOR_THIS_AGENT = (
+    "declare it for this agent as well, unless it comes with an extension, or from settings of the repository or of a "
+    "person; else Copilot skips it"
+)
+_ELSE_SKIPPED = "if no extension and no settings elsewhere bring it either, Copilot skips it"
+
+
+def _misspelt(name: str) -> str | None:
+    """The tool that `name` means: one of the same words, of which one may be misspelt; `create_issue` is none."""
+    if meant := _TO_MODELS.get(name.casefold()):
+        return meant
+    near = meant_tool(name, NAMES, _BY_MEANING) or ""
+    if near in _BY_MEANING.values():
+        return near
+    own, its = ([each.casefold() for each in _WORD.findall(text)] for text in (name, near))
+    if "".join(own) == "".join(its):
+        return near or None
+    others = [pair for pair in zip(own, its, strict=False) if pair[0] != pair[1]]
+    is_one = len(own) == len(its) and len(others) == 1 and nearest(others[0][0], others[0][1:])
+    return near if is_one else None
+
+
+@dataclass(slots=True)
+class UnknownNames:
+    """The undeclared names in the files of a project."""
+
+    _servers: dict[str, list[Place]] = field(default_factory=dict)
+    _tools: dict[str, list[Place]] = field(default_factory=dict)
+    _near: dict[str, str | None] = field(default_factory=dict)
+    _near_servers: dict[str, str | None] = field(default_factory=dict)
+    _homes: dict[str, dict[str, bool]] = field(default_factory=dict)
+    """The servers that a tool may be of, and whether each is GitHub's."""
+    _declared: set[str] = field(default_factory=set)
+    """The servers that files declare, each perhaps for its own agent alone, in small letters."""
+    _long: dict[str, list[tuple[str, str, Place]]] = field(default_factory=dict)
+    """Of each server the long names of its tools, each with the tool."""
+
+    def add(self, tools: Tools, named: Sequence[tuple[str, Place]]) -> None:
+        """Adds the unknown names among the tools of one file."""
+        seen: set[str] = set()
+        self._declared.update(name.casefold() for name in tools.servers)
+        servers = tools.servers_near(name for name, _ in named)
+        for name, place in named:
+            server = tools.server_of(name)
+            unknown = server or name
+            if tools.knows(name) or unknown in seen or unknown.startswith(_SHIPPED):
+                continue
+            seen.add(unknown)
+            may_be_there = bool(servers) and (_is_of_github(name, servers) or not _misspelt(name))
+            if not server and may_be_there and tools.takes_alone(name):
+                continue
+            if not server and (long := tools.of_long_name(name)):
+                self._long.setdefault(long[0], []).append((name, long[1], place))
+                continue
+            if server:
+                self._servers.setdefault(server, []).append(place)
+                near = nearest(server, (*tools.servers, *SERVERS))
+                self._near_servers[server] = renaming(place, server, near)
+                continue
+            self._tools.setdefault(name, []).append(place)
+            self._homes.setdefault(name, {}).update(servers)
+            self._near[name] = renaming(place, name, None if self._is_github_s(name) else _misspelt(name))
+
+    def problems(self) -> Iterator[Diagnostic]:
+        """A finding for each server, for long names of its tools, and for the tools that the same files name."""
+        for server, places in self._servers.items():
+            if server.casefold() in self._declared:
+                files = f", which {len(places)} files name," if len(places) > 1 else ""
+                message = f"the server `{excerpt(server)}`{files} is declared for other agents alone"
+                yield _finding(message, places, _FOR_THIS_AGENT)
+                continue
+            message = f"no file of this project declares the server or extension `{excerpt(server)}`"
+            yield _finding(message + _in_files(places), places, self._near_servers[server] or ELSEWHERE[0])
+        for server, uses in self._long.items():
+            yield _long_names(server, uses)
+        together: dict[tuple[object, ...], list[str]] = {}
+        for tool, places in self._tools.items():
+            key = (
+                tool
+                if self._near[tool] or self._as_server(tool)
+                else (self._home(tool), bool(self._homes[tool]))
+            )
+            together.setdefault((*(place.document.source.path for place in places), key), []).append(tool)
+        for tools in together.values():
+            yield self._of_tools(tools)
+
+    def _home(self, tool: str) -> str | None:
+        """The server that a tool is of, if it is any's; None where that may be several."""
+        servers = self._homes[tool]
+        if tool in servers or self._as_server(tool):
+            return None
+        if self._is_github_s(tool):
+            return next(name for name, is_github in servers.items() if is_github)
+        is_tool = "." not in tool  # as in names of servers
+        return next(iter(servers)) if [*servers.values()] == [False] and is_tool else None
+
+    def _as_server(self, tool: str) -> str | None:
+        """The hint about a name without a tool that is that of a server; None if it is not known as one."""
+        name = excerpt(tool)
+        if tool.casefold() in self._declared:
+            return f"`{name}` is a server: write `{name}/*`, and declare it for this agent as well"
+        if (tool in self._servers or tool.casefold() in known_servers.TABLE) and not self._near[tool]:
+            return f"if it is the server `{name}`, declare it, and write `{name}/*`; {_ELSE_SKIPPED}"
+        return None
+
+    def _is_github_s(self, tool: str) -> bool:
+        """Whether a server of GitHub is there that may have a tool of this name."""
+        return _is_of_github(tool, self._homes[tool])
+
+    def _of_tools(self, tools: list[str]) -> Diagnostic:
+        """The finding about tools that the same files name."""
+        first, places, home = tools[0], self._tools[tools[0]], self._home(tools[0])
+        named = f"{_listed(tools)}{_in_files(places)}"
+        hint = self._as_server(first) or self._near[first] or ELSEWHERE[len(tools) > 1]
+        if not self._homes[first]:
+            message = f"neither Copilot's documentation nor a server of this project has {named}"
+            return _finding(message, places, hint)
+        if self._near[first]:
+            return _finding(f"Copilot does not know {named}", places, hint)
+        it, others = ("them", " and so on") if len(tools) > 1 else ("it", "")
+        if home:
+            hint = (
+                f"if the server `{excerpt(home)}` has {it}, write `{excerpt(f'{home}/{first}')}`{others}; "
+                f"if no extension and no settings elsewhere bring {it} either, Copilot skips {it}"
+            )
+        written = (
+            "TOOL"
+            if others
+            or first in self._homes[first]
+            or self._as_server(first)
+            or not first.isidentifier()
+            or LONG_NAME.fullmatch(first)
+            else excerpt(first)
+        )
+        message = f"Copilot does not know {named}; a tool of a server is written `SERVER/{written}`"
+        return _finding(message, places, hint)
+
+
+def _is_of_github(tool: str, servers: Mapping[str, bool]) -> bool:
+    """Whether a tool may be one of GitHub's server by its name, and one of these servers is that."""
+    is_like = not tool.startswith("git_") and not _GITHUB_HAS.isdisjoint(tool.split("_"))
+    return is_like and any(servers.values())
+
+
+def _long_names(server: str, uses: Sequence[tuple[str, str, Place]]) -> Diagnostic:
+    """The finding about the long names of the tools of a server, at the first place in each file."""
+    names = list(dict.fromkeys(name for name, _, _ in uses))
+    by_path: dict[str, Place] = {}
+    for _, _, place in uses:
+        by_path.setdefault(place.document.source.path, place)
+    places = [*by_path.values()]
+    name, tool, at = uses[0]
+    hint = renaming(at, name, f"{server}/{tool}", "write `{}`" + (" and so on" if len(names) > 1 else ""))
+    # Of several names each file may have others.
+    files = f", in {len(places)} files" if min(len(names), len(places)) > 1 else _in_files(places)
+    rest = f"; a tool of the server `{excerpt(server)}` is written `{excerpt(server)}/TOOL`"
+    return _finding(f"Copilot does not know {_listed(names)}{files}{rest}", places, hint)
+
+
+def _listed(tools: Sequence[str]) -> str:
+    listed = ", ".join(f"`{excerpt(tool)}`" for tool in tools[:MOST])
+    more = f" and {len(tools) - MOST} more" if len(tools) > MOST else ""
+    return f"the {'tool' if len(tools) == 1 else 'tools'} {listed}{more}"
+
+
+def _in_files(places: Sequence[Place]) -> str:
+    return f", which {len(places)} files name" if len(places) > 1 else ""
+
+
+def _finding(message: str, places: Sequence[Place], hint: str | None) -> Diagnostic:
+    related = [Related(place.location, "and here") for place in places[1 : MOST + 1]]
+    return finding("LDO250", places[0].location, message, hint=hint, related=related)
