@@ -11,13 +11,13 @@ from llmdo.base.source import Location, Span
 from llmdo.base.values import dataclass, field, replace
 from llmdo.features.copilot import AGENT, LOOKED_AT, MODE, PAGES, PROMPT, TEXTS, own_servers
 from llmdo.features.copilot.client import hook_events, session_events
+from llmdo.features.copilot.editor_settings import is_nested_in_editor
 from llmdo.features.copilot.handoffs import HANDOFFS, kept, meant
 from llmdo.features.copilot.tools import IN_EDITOR, KnownServer, Tools, Where
 from llmdo.features.copilot.unknown_names import UnknownNames
 from llmdo.features.copilot.variants import (
     BUILT_IN,
     GENERAL,
-    NESTED,
     NESTED_ALONE,
     apart,
     built_in_agents,
@@ -43,8 +43,6 @@ DECLARED_SERVERS = (
 )
 """The files of a project that declare servers for an editor and for the command line, each with its table."""
 
-_EDITOR = ".vscode/settings.json"
-_APPROVING = re.compile(r"chat\.tools\.(?:\w+\.)?autoApprove")
 _OF_CLAUDE = ".claude/agents/*.md"
 """The agents of Claude Code, which VS Code reads as its own."""
 
@@ -77,7 +75,7 @@ def read(tree: Tree) -> Team:
     paths = files.find(LOOKED_AT)
     texts = [(path, text) for path in paths if (text := reader.text(path))]
     reader.elsewhere(paths)
-    is_nested = bool(texts) and reader.is_nested() and len(texts) > 1
+    is_nested = bool(texts) and is_nested_in_editor(files) and len(texts) > 1
     project = _CopilotProject(dict(reader.servers()) if texts else {}, _names(texts), is_nested)
     readers = [_CopilotFileReader(reader, project, path, text) for path, text in texts]
     for file in readers:
@@ -115,14 +113,6 @@ def _names(texts: Iterable[tuple[str, reading.Text]]) -> Mapping[str, str]:
 def _starts_unasked(agent: Agent) -> bool:
     """Whether it has a server that starts unasked."""
     return any(grant.server is not None and grant.decision == "allowed" for grant in agent.grants)
-
-
-def _approves(value: object) -> bool:
-    """Whether a setting lets anything go without a question; of an address that is the request, not its answer."""
-    if not isinstance(value, dict):
-        return bool(value)
-    given = (each if isinstance(each, dict) else {"approve": each} for each in value.values())
-    return any(each.get("approve") or each.get("approveRequest") for each in given)
 
 
 def _stem(path: str) -> str:
@@ -201,21 +191,6 @@ class _CopilotReader:
                 inherits=True,
                 is_callable=False,
             )
-
-    def is_nested(self) -> bool:
-        """Whether a setting of the project lets an agent that another calls in VS Code call others in turn.
-
-        Notes the settings by which VS Code asks less, which are not read.
-        """
-        source = self.files.source(_EDITOR)
-        if source is None:
-            return False
-        settings = reading.json_with_comments(source)
-        for key, value in settings.data.items():
-            if _APPROVING.fullmatch(key) and _approves(value):
-                message = f"`{key}` lets tools run in VS Code without a question; it is not read"
-                self.files.note("LDO154", Place(settings, (key,), of_key=True), message)
-        return settings.data.get(NESTED) is True
 
     def is_of_claude(self, key: str) -> bool:
         """Whether an agent of Claude Code has that name or file, in lower case; its own reader notes its oddities."""

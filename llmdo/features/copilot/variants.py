@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from llmdo.base.values import dataclass, replace
+from llmdo.features.copilot.editor_settings import NESTED
 from llmdo.features.copilot.tools import (
     COMMAND_LINE,
     IN_EDITOR,
@@ -34,8 +35,6 @@ EVERYONE = "every agent in VS Code"
 HANDOFF = " (handoff)"
 CALLED = " (called)"
 
-NESTED = "chat.subagents.allowInvocationsFromSubagents"
-"""The setting of VS Code without which an agent that another calls there calls none in turn."""
 NESTED_ALONE = f"in VS Code only where `{NESTED}` is set"
 _MAX_DEPTH = 6
 """By the command line's `COPILOT_SUBAGENT_MAX_DEPTH`; with that setting VS Code lets as many calls nest.
