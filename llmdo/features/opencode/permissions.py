@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from llmdo.base.parts import table
 from llmdo.base.values import replace
+from llmdo.features.opencode.patterns import joint, matches_quoted
 from llmdo.features.opencode.table import SEARCH, SEARCHING_MODELS, TABLE
 from llmdo.foreign import reading, servers
 from llmdo.foreign.files import COUNTS, renaming
@@ -32,6 +33,8 @@ _MODEL = re.compile(r"[\w.@-]+/[^{}$]+")
 """A model by its provider and its name, not by a variable."""
 TASK = "task"
 """The tool that calls other agents."""
+COMMANDS = "bash"
+"""The tool that runs commands."""
 
 
 def matches(pattern: str, text: str) -> bool:
@@ -113,10 +116,19 @@ def _renamed(key: Place, name: str, permission: Iterable[str]) -> str | None:
 
 def _rule(files: Files, tool: str, pattern: str, at: Place) -> Iterator[PermissionRule]:
     word = at.data
-    if isinstance(word, str) and word in WORDS:
+    if not isinstance(word, str) or word not in WORDS:
+        files.unknown_key(at, str(word), WORDS)
+    elif tool != COMMANDS or not (sign := joint(pattern)):
         yield PermissionRule(tool, pattern, WORDS[word], at)
     else:
-        files.unknown_key(at, str(word), WORDS)
+        is_text = matches_quoted(pattern)
+        does = "matches a text in quotes alone" if is_text else "does nothing"
+        message = (
+            f"opencode decides about each command by itself, so this rule with `{sign}` between two {does}"
+        )
+        files.note("LDO151", at._replace(of_key=True), message, "write a rule for each of the commands")
+        if is_text:
+            yield PermissionRule(tool, pattern, WORDS[word], at)
 
 
 def _within(at: Place, *route: str, of_key: bool = False) -> Place:
