@@ -23,7 +23,8 @@ _CHECKS = re.compile(
 _QUOTED = r"\"(?:[^\"\\]|\\.){0,2000}+\"|'[^']{0,2000}+'|`[^`]{0,2000}+`"
 _MESSAGE = re.compile(
     r"^[ \t]*+(?:"
-    rf"(?:echo|printf?|Write-(?:Host|Output)|gh[ \t]++(?:issue|pr)[ \t]++comment)\b(?:{_QUOTED}|\\\n|>&2|[^\n;&|>\"'`])*+"
+    r"(?:echo|printf?|Write-(?:Host|Output)|gh[ \t]++(?:issue|pr)[ \t]++comment)\b"
+    rf"(?:{_QUOTED}|\\\n|>&2|[^\n;&|>\"'`])*+"
     r"|(?:console\.\w+|core\.(?:debug|error|info|notice|startGroup|warning))"
     rf"[ \t]*+\((?:{_QUOTED}|\((?:{_QUOTED}|[^()\"'`])*+\)|[^()\"'`])*+\)[ \t;]*+"
     r"|(?:\#|//)[^\n]*+"
