@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from llmdo.foreign.lines import EDITS, FETCHES
 from llmdo.policy.authority import Capability
-from llmdo.policy.shell.programs import OPEN_BY_OPTION, is_launcher
+from llmdo.policy.shell.programs import OPEN_BY_OPTION, VALUED, is_launcher
 from llmdo.policy.shell.rules import EXEC, UNLISTED, ShellRule
 
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ _BEFORE_OTHERS = tuple(tuple(each.split()) for each in (
     "python3 manage.py", "python3 manage.py shell", "rails c", "rails console", "rails runner", "railway run",
     "rbenv exec", "rye run", "sail", "scala-cli run", "scrapy shell", "singularity exec IMAGE", "singularity run",
     "snap run", "stack exec", "stack run", "streamlit run", "sudo", "swift run", "time", "timeout", "toolbox run",
-    "uv run", "volta run", "wasmer run", "wsl", "xargs", "yarn create", "yarn exec", "zig run",
+    "uv run", "volta run", "wasmer run", "wsl", "xargs", "yarn create", "yarn exec", "yarn workspace NAME", "zig run",
 ))  # fmt: skip
 """Beginnings of commands before a command or code; a word in capitals is any word."""
 _VALUED = frozenset({
@@ -171,7 +171,7 @@ def _runs_others(words: tuple[str, ...], options: Mapping[tuple[str, ...], str])
 
 def _plain(words: tuple[str, ...]) -> tuple[str, ...]:
     """The words without options, their values and what else stands before a program."""
-    valued = _VALUED.union(_VALUED_OF.get(words[0], ())) if words else _VALUED
+    valued = _VALUED.union(*(each.get(words[0], ()) for each in (VALUED, _VALUED_OF))) if words else _VALUED
     pairs = zip(words, ("", *words), strict=False)
     return tuple(word for word, last in pairs if not _NO_PROGRAM.fullmatch(word) and last not in valued)
 

@@ -64,6 +64,12 @@ def test_other_patterns_are_part_of_it(pattern: str) -> None:
         "infisical run --env dev --:*", "bazel run //tools:*", "flox activate --:*", "aws-vault exec dev --:*",
         "chamber exec service --:*", "incus exec c1 --:*", "lxc exec c1:*", "oc rsh pod:*", "podman compose exec web:*",
         "opam exec --:*", "ddev exec:*", "devbox:*", "op:*",
+        "pnpm --filter web *", "pnpm --filter @desk/ui*", "pnpm -F web run *", "pnpm -C web *", "pnpm --dir web *",
+        "npm --prefix web *", "npm -w web *", "npm --workspace web run *", "npm --prefix web test *", "yarn --cwd web *",
+        "yarn workspace web *", "uv --directory api *", "uv --directory api run *", "uv run --with pytest *",
+        "cargo --manifest-path api/Cargo.toml *", "cargo +nightly *", "cargo +nightly run *", "docker --context dev *",
+        "docker --context dev run *", "gh -R desk/site *", "kubectl -n dev *", "kubectl -n dev exec *", "go -C api run *",
+        "poetry -C api *", "bun --cwd web *", "docker-compose -f dev.yml *", "just -f web/justfile *", "npx --package x *",
     ],
 )  # fmt: skip
 def test_a_runner_whose_command_or_code_is_left_open_is_the_whole_shell(pattern: str) -> None:
@@ -82,6 +88,9 @@ def test_a_runner_whose_command_or_code_is_left_open_is_the_whole_shell(pattern:
         "devcontainer exec --workspace-folder app git log:*", "devcontainer up:*", "limactl shell default ls:*", "lima ls *",
         "multipass exec primary -- uname:*", "distrobox enter box -- ls:*", "toolbox run -c box ls:*", "op read:*",
         "infisical run -- eslint:*", "bazel build:*", "multipass list:*", "vagrant up:*",
+        "pnpm --filter web test *", "npm --prefix web ls *", "yarn --cwd web test *", "uv --directory api pip list *",
+        "cargo +nightly fmt *", "docker --context dev ps *", "gh -R desk/site pr view *", "kubectl -n dev get *",
+        "docker-compose -f dev.yml ps *", "bun --filter web test *",
     ],
 )  # fmt: skip
 def test_a_runner_whose_command_is_named_is_not(pattern: str) -> None:

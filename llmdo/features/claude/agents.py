@@ -13,7 +13,8 @@ from llmdo.features.claude.hooks import hooks_in, judge_hooks
 from llmdo.features.claude.rules import CALLING, RUNNING, WORKFLOW
 from llmdo.features.claude.session import BUILT_IN, EVERY_SERVER, SessionTools, any_with, server_name
 from llmdo.features.claude.settings import BYPASSES, MODES, Mode
-from llmdo.features.claude.table import LINES, VERSION
+from llmdo.features.claude.table import LINES
+from llmdo.features.claude.unknown_tools import judge
 from llmdo.foreign import reading
 from llmdo.foreign import servers as mcp
 from llmdo.foreign.files import surplus
@@ -45,11 +46,6 @@ _FOR_TOOLS = frozenset({"allowed-tools", "allowedTools", "allowed_tools", "permi
 """Keys for tools in other files, called `tools` in an agent file."""
 _NOT_IN_PLUGINS = ("hooks", "mcpServers", "permissionMode")
 _MEMORIES = frozenset({"local", "project", "user"})
-_BY_MEANING = {
-    "command": "Bash", "edit": "Edit", "fetch": "WebFetch", "find": "Glob", "grep": "Grep", "read": "Read",
-    "search": "WebSearch", "write": "Write",
-}  # fmt: skip
-"""The tools for what those of other clients do."""
 _REMEMBERING = ("Read", "Write", "Edit")
 """The tools that an agent gets with a memory, so that it can keep it."""
 _ELSEWHERE = ("Claude_in_Chrome", "claude-in-chrome", "claude_ai_", "computer-use", "ide")
@@ -265,20 +261,23 @@ class AgentReader:
         for tool, _, place in tool_items:
             if tool.startswith("mcp__"):
                 yield from tools.of_server(tool, place)
-            elif tool in LINES:
-                if tool not in CALLING | {WORKFLOW}:
-                    yield from tools.named(tool, place)
-            else:
-                self.files.unknown_tool(place, tool, LINES, _BY_MEANING, version=VERSION)
+            elif tool in LINES and tool not in CALLING | {WORKFLOW}:
+                yield from tools.named(tool, place)
+        servers = self._own_servers()
+        judge(self.files, self.text.document, tool_items, has_others=bool(servers) or self._remembers)
         # The servers of its own file come to an agent beside those of its list.
-        for server, (_, place) in self._own_servers().items():
+        for server, (_, place) in servers.items():
             yield from tools.of_server(f"mcp__{server}", place)
+
+    @property
+    def _remembers(self) -> bool:
+        return str(self.header.get("memory")) in _MEMORIES
 
     def _remembering(
         self, tool_items: Sequence[reading.ToolItem] | None, tools: SessionTools
     ) -> Iterator[Grant]:
         """The tools that come with a memory, unless the file names them itself."""
-        if tool_items is None or str(self.header.get("memory")) not in _MEMORIES:
+        if tool_items is None or not self._remembers:
             return
         for tool in _REMEMBERING:
             if tool not in {name for name, _, _ in tool_items}:

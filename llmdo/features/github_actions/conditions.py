@@ -53,6 +53,11 @@ _OF_FORKS = re.compile(
     r"[\w.]*head(?:\.repo|_repository)\.full_name\s*!=\s*github\.repository|[\w.]*\.fork(?:\s*==\s*true|\s*!=\s*false)?"
 )
 """Conditions that only the forks of strangers fulfil."""
+_UNSEEN = re.compile(
+    r"github\.event\.repository\.(?:private(?:\s*==\s*true|\s*!=\s*false)?"
+    r"|visibility\s*(?:==\s*'(?:internal|private)'|!=\s*'public'))"
+)
+"""Conditions that only a repository fulfils in which no stranger starts anything."""
 
 
 def narrowed(condition: str, starters: Starters) -> Starters:
@@ -112,7 +117,7 @@ def _of_atom(text: str, starters: Starters) -> Starters:
         return {}
     if _OF_FORKS.fullmatch(text):
         return starters
-    if _RIGHTS.search(text) or _ACTION.search(text):
+    if _RIGHTS.search(text) or _ACTION.search(text) or _UNSEEN.fullmatch(text):
         return guarded(starters, "those who may write")
     is_negated = "!=" in text or text.startswith("!")
     if _ASSOCIATION.search(text):

@@ -23,14 +23,15 @@ _CHECKS = re.compile(
 _QUOTED = r"\"(?:[^\"\\]|\\.){0,2000}+\"|'[^']{0,2000}+'|`[^`]{0,2000}+`"
 _MESSAGE = re.compile(
     r"^[ \t]*+(?:"
-    rf"(?:echo|printf?|Write-(?:Host|Output))\b(?:{_QUOTED}|\\\n|>&2|[^\n;&|>\"'`])*+"
+    r"(?:echo|printf?|Write-(?:Host|Output)|gh[ \t]++(?:issue|pr)[ \t]++comment)\b"
+    rf"(?:{_QUOTED}|\\\n|>&2|[^\n;&|>\"'`])*+"
     r"|(?:console\.\w+|core\.(?:debug|error|info|notice|startGroup|warning))"
     rf"[ \t]*+\((?:{_QUOTED}|\((?:{_QUOTED}|[^()\"'`])*+\)|[^()\"'`])*+\)[ \t;]*+"
     r"|(?:\#|//)[^\n]*+"
     r")$",
     re.MULTILINE | re.DOTALL,
 )
-"""A command of a script that only prints, into no file, or a comment."""
+"""A command of a script that only prints, into no file, or comments on an issue, or a comment of the script."""
 _DECIDES = re.compile(
     r"\b(?:case|exit|exportVariable|false|GITHUB_(?:ENV|OUTPUT)|if|return|setFailed|setOutput|test|throw|while)\b"
     r"|::set-output|\[\[?\s|&&|\|\|"

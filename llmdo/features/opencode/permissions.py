@@ -8,12 +8,15 @@ from typing import TYPE_CHECKING
 
 from llmdo.base.parts import table
 from llmdo.base.values import replace
+from llmdo.features.opencode.patterns import joint, matches_quoted
 from llmdo.features.opencode.table import SEARCH, SEARCHING_MODELS, TABLE
 from llmdo.foreign import reading, servers
 from llmdo.foreign.files import COUNTS, renaming
 from llmdo.foreign.instead import ASKED
+from llmdo.foreign.lines import WRITES
 from llmdo.foreign.permissions import LAST, WORDS, PermissionRule, PermissionRuling, RuleTable
-from llmdo.policy.authority import STRICTNESS
+from llmdo.policy.authority import STRICTNESS, Capability
+from llmdo.policy.shell.rules import EXEC
 from llmdo.syntax.document import Place
 
 if TYPE_CHECKING:
@@ -32,6 +35,10 @@ _MODEL = re.compile(r"[\w.@-]+/[^{}$]+")
 """A model by its provider and its name, not by a variable."""
 TASK = "task"
 """The tool that calls other agents."""
+COMMANDS = "bash"
+"""The tool that runs commands."""
+_REDIRECTED = "*>*"
+"""The pattern of all commands whose output goes to a file."""
 
 
 def matches(pattern: str, text: str) -> bool:
@@ -113,10 +120,19 @@ def _renamed(key: Place, name: str, permission: Iterable[str]) -> str | None:
 
 def _rule(files: Files, tool: str, pattern: str, at: Place) -> Iterator[PermissionRule]:
     word = at.data
-    if isinstance(word, str) and word in WORDS:
+    if not isinstance(word, str) or word not in WORDS:
+        files.unknown_key(at, str(word), WORDS)
+    elif tool != COMMANDS or not (sign := joint(pattern)):
         yield PermissionRule(tool, pattern, WORDS[word], at)
     else:
-        files.unknown_key(at, str(word), WORDS)
+        is_text = matches_quoted(pattern)
+        does = "matches a text in quotes alone" if is_text else "does nothing"
+        message = (
+            f"opencode decides about each command by itself, so this rule with `{sign}` between two {does}"
+        )
+        files.note("LDO151", at._replace(of_key=True), message, "write a rule for each of the commands")
+        if is_text:
+            yield PermissionRule(tool, pattern, WORDS[word], at)
 
 
 def _within(at: Place, *route: str, of_key: bool = False) -> Place:
@@ -173,7 +189,9 @@ def _grants(
     """The decisions about one tool: about all of it, and about milder parts."""
     if not line.capabilities or line.tool == TASK:
         return
-    rulings = [*RULES.rulings(rules, line.tool, line.raised, line.decision)]
+    rulings = [
+        _redirected(each, rules) for each in RULES.rulings(rules, line.tool, line.raised, line.decision)
+    ]
     for ruling in rulings:
         origin = "permission" if ruling.rule else "opencode, where no rule says anything"
         alike = [each.rule for each in rulings[1:] if each.rule and _is_alike(each, ruling)]
@@ -187,6 +205,21 @@ def _grants(
             unasked_by=tuple(rule.pattern or "" for rule in alike) if ruling is not rulings[0] else (),
             loss=ASKED if alike else "",
         )
+
+
+def _redirected(ruling: PermissionRuling, rules: Sequence[PermissionRule]) -> PermissionRuling:
+    """The decision about some commands with the files that these may write: a `*` also stands for `> FILE`."""
+    rule = ruling.rule
+    if rule is None or EXEC not in ruling.capabilities or "*" not in (rule.pattern or ""):
+        return ruling
+    after = rules[rules.index(rule) + 1 :]
+    if any(
+        each.pattern == _REDIRECTED and each.tool == COMMANDS and each.decision != "allowed" for each in after
+    ):
+        return ruling
+    return replace(
+        ruling, capabilities=tuple(dict.fromkeys((*ruling.capabilities, *map(Capability, WRITES))))
+    )
 
 
 def _is_alike(ruling: PermissionRuling, other: PermissionRuling) -> bool:

@@ -139,18 +139,54 @@ _PROGRAM_OPTIONS: dict[str, tuple[str, ...]] = {
 """Options whose value, or next words, are a program or determine which one to run."""
 _MOST_WORDS = max(len(each.split()) for each in _PROGRAM_OPTIONS)
 
-_VALUED: dict[str, tuple[str, ...]] = {
+_OF_CONTAINERS = (
+    "--config", "--connection", "--context", "--host", "--log-level", "--tlscacert", "--tlscert", "--tlskey", "-H",
+    "-l",
+)  # fmt: skip
+_OF_CLUSTERS = (
+    "--as", "--cluster", "--context", "--kubeconfig", "--namespace", "--server", "--token", "--user", "-n", "-s",
+)  # fmt: skip
+VALUED: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(("awk", "gawk", "mawk", "nawk"), ("-F", "-v")),
+    "bun": ("--cwd", "--env-file", "--filter", "-F"),
+    "bundle": ("--gemfile",),
+    "cargo": ("--color", "--config", "--manifest-path", "--package", "--target-dir", "-C", "-Z", "-p"),
+    "composer": ("--working-dir", "-d"),
+    "conda": ("--name", "--prefix", "-n", "-p"),
+    "docker": _OF_CONTAINERS,
+    "docker-compose": ("--env-file", "--file", "--profile", "--project-directory", "--project-name", "-f", "-p"),
+    "gh": ("--hostname", "--repo", "-R"),
     "git": ("-C", "-c", "--git-dir", "--work-tree", "--namespace"),
-    "make": ("-C", "-I", "-W", "-f", "-j", "-l", "-o"),
+    "go": ("-C",),
+    **dict.fromkeys(("gradle", "gradlew"), ("--build-file", "--project-dir", "--settings-file", "-b", "-c", "-p")),
+    "helm": ("--kube-context", "--kubeconfig", "--namespace", "-n"),
+    "just": ("--justfile", "--working-directory", "-d", "-f"),
+    "kubectl": _OF_CLUSTERS,
+    "make": ("-C", "-I", "-W", "-f", "-j", "-l", "-o", "--directory", "--file", "--makefile"),
+    "mamba": ("--name", "--prefix", "-n", "-p"),
+    "npm": ("--prefix", "--workspace", "-C", "-w"),
+    "npx": ("--package", "--prefix", "--workspace"),
+    "oc": _OF_CLUSTERS,
     "perl": ("-I",),
+    "pip": ("--proxy", "--python"),
+    "pip3": ("--proxy", "--python"),
+    "pnpm": ("--dir", "--filter", "--filter-prod", "--prefix", "-C", "-F"),
+    "podman": _OF_CONTAINERS,
+    "poetry": ("--directory", "--project", "-C", "-P"),
     "pypy3": ("-W", "-X"),
     "python": ("-W", "-X"),
     "python3": ("-W", "-X"),
+    "rake": ("--directory", "--rakefile", "-C", "-f"),
     "ruby": ("-I", "-r"),
     "sed": ("-l",),
     "tar": ("-C",),
-}
+    "uv": (
+        "--cache-dir", "--config-file", "--directory", "--env-file", "--extra", "--from", "--group", "--package",
+        "--project", "--python", "--with", "--with-editable", "--with-requirements", "-p",
+    ),
+    "uvx": ("--from", "--python", "--with"),
+    "yarn": ("--cwd",),
+}  # fmt: skip
 """Options whose value is the next word, which does not affect the program to run."""
 
 _NUMBER = re.compile(r"[0-9]+(?:\.[0-9]+)?[smhd]?")
@@ -263,11 +299,13 @@ def _named(words: Sequence[str]) -> Iterator[str]:
             is_operand = not _OPERANDS.keys().isdisjoint((before[-1:], before))
             if program and not is_operand and (_NUMBER.fullmatch(word) or (wrapped and "=" in word)):
                 continue
+            if program == "cargo" and word.startswith("+"):  # a toolchain
+                continue
             program = program or word
             wrapped = wrapped and word in _WRAPPERS
             before = (*before[-1:], word)
             yield word
-        elif word in _VALUED.get(program, ()) or (wrapped and program and len(word) == len("-n")):
+        elif word in VALUED.get(program, ()) or (wrapped and program and len(word) == len("-n")):
             next(rest, None)
 
 

@@ -11,6 +11,7 @@ import pytest
 
 from llmdo import foreign
 from llmdo.features.github_actions.conditions import narrowed
+from llmdo.features.github_actions.step_checks import people_past
 from llmdo.foreign import findings, summary
 from llmdo.foreign.scripts import commands
 
@@ -63,12 +64,36 @@ ASSOCIATION = "contains(fromJSON('[\"OWNER\"]'), github.event.comment.author_ass
         ("steps.gate.outputs.go && vars.AGENTS == 'on'", PERHAPS),
         ("x" * 20_000, PERHAPS),
         ("(" * 100 + "a" + ")" * 100, PERHAPS),
+        ("github.event.repository.private", BY_MEMBERS),
+        ("github.event.repository.private == true", BY_MEMBERS),
+        ("github.event.repository.private != false", BY_MEMBERS),
+        ("github.event.repository.visibility == 'private'", BY_MEMBERS),
+        ("github.event.repository.visibility != 'public'", BY_MEMBERS),
+        (f"github.event.repository.private == true || {ASSOCIATION}", BY_MEMBERS),
+        ("!github.event.repository.private", ALL_BY_ANYONE),
+        ("github.event.repository.private == false", ALL_BY_ANYONE),
+        ("github.event.repository.visibility == 'public'", ALL_BY_ANYONE),
         ("github.event_name == 'push'", {}),
         ("false", {}),
     ],
 )
 def test_a_condition_is_judged_branch_by_branch(condition: str, by: Starters) -> None:
     assert narrowed(condition, ALL_BY_ANYONE) == by
+
+
+@pytest.mark.parametrize(
+    ("script", "by"),
+    [
+        ('gh issue comment "$NUMBER" --body "Started by @${GITHUB_ACTOR}."', "anyone"),
+        ("gh pr comment 7 --body 'by @$GITHUB_ACTOR' \\\n  --repo \"$GITHUB_REPOSITORY\"", "anyone"),
+        ('gh issue comment 7 --body "@$GITHUB_ACTOR"\n./allowed "$GITHUB_ACTOR"', "perhaps anyone"),
+        ('gh issue comment 7 --body "@$GITHUB_ACTOR" && ./allowed "$GITHUB_ACTOR"', "perhaps anyone"),
+        ('[ "$GITHUB_ACTOR" = octocat ] || gh issue comment 7 --body "no"', "perhaps anyone"),
+        ("gh api repos/desk/site/collaborators/$GITHUB_ACTOR", "those who may write"),
+    ],
+)
+def test_a_step_that_only_comments_checks_nobody(script: str, by: str) -> None:
+    assert people_past({"run": script}) == by
 
 
 def test_a_condition_opens_nothing_that_was_closed_before_it() -> None:

@@ -121,7 +121,8 @@ def test_an_open_rule_for_a_launcher_vouches_for_nothing(line: str) -> None:
         "git difftool", "git hook run", "docker run", "docker exec box", "docker exec -i box sh", "npm run", "npm exec",
         "npx", "uv run", "uv run python", "pip install", "find . -exec", "rg --pre", "python -m", "python3.12", "bash -c",
         "hg", "ed", "less", "pytest", "kubectl exec pod", "mosh host", "podman exec box", "podman run image", "script log",
-        "su bob", "taskset 3", "taskset 3 git bisect", "flock 9 make", "docker exec 12 git bisect", "timeout 5 su 7 make",
+        "pnpm --filter web", "npm --prefix web", "uv --directory api run", "cargo +nightly", "docker --context dev run",
+        "gh -R desk/site", "kubectl -n dev exec", "su bob", "taskset 3", "taskset 3 git bisect", "flock 9 make", "docker exec 12 git bisect", "timeout 5 su 7 make",
     ],
 )  # fmt: skip
 def test_a_rule_that_leaves_to_the_model_what_runs_vouches_for_nothing(run: str) -> None:
@@ -178,6 +179,7 @@ def test_other_options_name_none(command: str) -> None:
         "uv run pytest tests", "npm run test", "docker exec box ls", "ssh host uptime", "find . -exec wc -l", "mkdir",
         "xargs -n 1 wc", "chroot . ls", "docker run image ls", "flock x ls", "kubectl exec pod ls", "mosh host ls",
         "podman exec box ls", "podman run image ls", "script log ls", "su bob ls", "taskset 3 ls",
+        "pnpm --filter web test", "uv --directory api pip list", "cargo +nightly fmt", "gh -R desk/site pr view",
     ],
 )  # fmt: skip
 def test_a_rule_that_names_what_runs_vouches_for_its_arguments(run: str) -> None:

@@ -1,0 +1,96 @@
+"""The names in an agent's list of tools that are none of Claude Code's, in as few findings as say it."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from typing import TYPE_CHECKING
+
+from llmdo.base.diagnostic import excerpt
+from llmdo.features.claude.table import LINES, VERSION
+from llmdo.foreign.meaning import meant_tool
+from llmdo.syntax.document import Place
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from llmdo.foreign.files import Files
+    from llmdo.foreign.reading import ToolItem
+    from llmdo.syntax.document import Document
+
+_BY_MEANING = {
+    "command": "Bash", "edit": "Edit", "fetch": "WebFetch", "find": "Glob", "grep": "Grep", "read": "Read",
+    "search": "WebSearch", "write": "Write",
+}  # fmt: skip
+"""The tools for what those of other clients do."""
+_OF_COPILOT = frozenset({
+    "agent", "changes", "codebase", "createDirectory", "createFile", "edit", "editFiles", "editNotebook", "execute",
+    "extensions", "fetch", "fileSearch", "findTestFiles", "githubRepo", "listDirectory", "new", "newWorkspace",
+    "openSimpleBrowser", "problems", "read", "readFile", "runCommand", "runCommands", "runInTerminal", "runNotebooks",
+    "runSubagent", "runTasks", "runTests", "search", "searchResults", "terminalLastCommand", "terminalSelection",
+    "testFailure", "textSearch", "think", "todo", "todos", "usages", "vscode", "vscodeAPI", "web",
+})  # fmt: skip
+"""Names of Copilot's tools in VS Code, and of its sets, without the set before them."""
+_MOST = 3  # names in a message
+
+
+def judge(files: Files, document: Document, tool_items: Sequence[ToolItem], *, has_others: bool) -> None:
+    """Notes the names of `tools` that are none; `has_others`: whether the agent has tools beside its list."""
+    if tool_items and not has_others and not any(map(_is_known, tool_items)):
+        _judge_all(files, Place(document, ("tools",), of_key=True), [*_phrases(document, tool_items)])
+        return
+    for phrase in _phrases(document, tool_items):
+        _, _, place = phrase[0]
+        if len(phrase) > 1 and not any(map(_is_known, phrase)):
+            written = excerpt(_text(phrase))
+            message = f"Claude Code reads `{written}` as {len(phrase)} names, none of which is a tool"
+            files.note("LDO250", place, message)
+            continue
+        for tool, _, at in itertools.filterfalse(_is_known, phrase):
+            files.unknown_tool(at, tool, LINES, _BY_MEANING, version=VERSION)
+
+
+def _is_known(item: ToolItem) -> bool:
+    return item[0] in LINES or item[0].startswith("mcp__")
+
+
+def _judge_all(files: Files, at: Place, phrases: Sequence[Sequence[ToolItem]]) -> None:
+    """Notes that none of the names of a list is a tool."""
+    names = [*dict.fromkeys(map(_text, phrases))]
+    rest = f" and {len(names) - _MOST} more" if len(names) > _MOST else ""
+    listed = ", ".join(f"`{excerpt(each)}`" for each in names[:_MOST])
+    message = f"`tools` names no tool of Claude Code {VERSION}, so that the agent has none: {listed}{rest}"
+    single = dict.fromkeys(phrase[0][0] for phrase in phrases if len(phrase) == 1)
+    meant = [
+        f"`{tool}` for `{excerpt(each)}`" for each in single if (tool := meant_tool(each, LINES, _BY_MEANING))
+    ]
+    hint = f"did you mean {', '.join(meant[:_MOST])}?" if meant else None
+    of_copilot = [each for each in single if each.rpartition("/")[2] in _OF_COPILOT]
+    if len(of_copilot) * 2 > len(names):
+        which = "these" if len(of_copilot) == len(names) else "most of these"
+        hint = f"{which} are names of Copilot in VS Code" + (f"; {hint}" if hint else "")
+    files.note("LDO250", at, message, hint)
+
+
+def _text(phrase: Sequence[ToolItem]) -> str:
+    return " ".join(tool for tool, _, _ in phrase)
+
+
+def _phrases(document: Document, tool_items: Sequence[ToolItem]) -> Iterator[list[ToolItem]]:
+    """The names, those together that are of one item of the list as it is written, between commas."""
+    phrase: list[ToolItem] = []
+    for item in tool_items:
+        if phrase and not _go_on(document.data.get("tools"), phrase[-1], item):
+            yield phrase
+            phrase = []
+        phrase.append(item)
+    if phrase:
+        yield phrase
+
+
+def _go_on(value: object, item: ToolItem, after: ToolItem) -> bool:
+    """Whether a name follows another one with blanks alone between them."""
+    if isinstance(value, list):
+        return item[2].route == after[2].route and "," not in str(item[2].data)
+    written = rf"(?<![^\s,]){re.escape(item[0])}[ \t]+{re.escape(after[0])}(?![^\s,])"
+    return item[1] is None and isinstance(value, str) and re.search(written, value) is not None
