@@ -10,6 +10,7 @@ import os
 import re
 import stat
 import unicodedata
+import warnings
 from typing import TYPE_CHECKING
 
 from llmdo.base import cache
@@ -19,8 +20,10 @@ from llmdo.base.values import dataclass
 from llmdo.syntax.globs import Glob, is_pattern, plain
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from pathlib import Path
+
+    from pathspec import GitIgnoreSpec
 
     from llmdo.base.cache import Seen
     from llmdo.base.diagnostic import Diagnostic
@@ -35,6 +38,8 @@ MAX_ENTRIES = 200_000  # of one walk: more is a glob that swallowed a data folde
 MAX_GLOBS = 100  # in one list: every file is compared with each
 MAX_IGNORE = 64 * 1024  # bytes of a `.gitignore`
 MAX_IGNORE_LINES = 1_000
+_FOLDERS = re.compile(r"(^!?|/)\*\*/[ \t\r]*$")
+"""The end of a pattern of folders at any depth, which `pathspec` takes for all files as well."""
 _REPORTS = "report.[0-9]*.[0-9]*.[0-9]*.[0-9]*.json"
 """A line of the usual `.gitignore` for Node, about files that Node writes: it decides about none that is read."""
 MAX_STARS = 3  # in one name of a `.gitignore`: matching takes a power of them
@@ -418,9 +423,19 @@ def git_ignored(root: Path, seen: Seen | None = None, *, with_hidden: bool = Fal
         lines = [line for number, line in enumerate(lines, 1) if number in heeded]
     if matches := plain(lines):
         return matches, problems
+    return _spec_of([_FOLDERS.sub(r"\1**/*/", line) for line in lines]).match_file, problems
+
+
+def _spec_of(lines: Sequence[str]) -> GitIgnoreSpec:
+    """The patterns of lines, without a line that matches nothing in git, such as one that ends in a backslash."""
     from pathspec import GitIgnoreSpec  # only where a pattern may match a file that is not hidden
 
-    return GitIgnoreSpec.from_lines(lines).match_file, problems
+    try:
+        with warnings.catch_warnings(action="ignore", category=FutureWarning):  # of `[[`, which git allows
+            return GitIgnoreSpec.from_lines(lines)
+    except (ValueError, re.error):
+        middle = len(lines) // 2
+    return _spec_of(lines[:middle]) + _spec_of(lines[middle:]) if middle else GitIgnoreSpec.from_lines(())
 
 
 def _nothing(_path: str) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import subprocess
 import time
 from pathlib import Path
 
@@ -106,6 +107,37 @@ def test_a_gitignore_is_heeded_and_one_that_would_be_slow_is_a_problem(root: Pat
         ".gitignore",
         2,
     )
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "a\\",
+        "C:\\Ops\\",
+        "!",
+        "!a\\",
+        "[z-a]",
+        "[[:x:]]",
+        "[",
+        "a[",
+        "[]",
+        "[!",
+        "***",
+        "a/**/",
+        "**/",
+        "!v/**/",
+    ],
+)
+def test_a_line_that_git_takes_for_no_pattern_is_none_and_the_others_hold(root: Path, line: str) -> None:
+    names = ["v/g.py", "x.log", "a", "a\\", "[z-a]", "xzy", "[", "a/b", "C:\\Ops\\", "!"]
+    text = f"v/*\n{line}\n*.log\n"
+    (root / ".gitignore").write_text(text, encoding="utf-8")
+    subprocess.run(["git", "init", "-q", root], check=True)
+    asked = ["git", "-C", root, "check-ignore", "--no-index", "-z", "--stdin"]
+    given = subprocess.run(asked, input="\0".join(names).encode(), stdout=subprocess.PIPE, check=False)
+    by_git = {each for each in given.stdout.decode().split("\0") if each}
+    ignored, problems = discovery.git_ignored(root)
+    assert ({name for name in names if ignored(name)}, problems) == (by_git, ())
 
 
 def test_a_file_is_read_through_no_link_and_only_up_to_its_limit(root: Path) -> None:
