@@ -50,6 +50,8 @@ EXPLAINED = tuple(
         r"keep the program in the project, where a change of it is reviewed",
         r"write the value after _, with each of its lines indented",
         r"mend its header, which Claude Code ignores",
+        r"write a rule for each of the commands",
+        r"(?:most of )?these are names of Copilot in VS Code",
         r"leave the address to each person's own settings",
     )
 )

@@ -213,7 +213,10 @@ def _of_flow(flow: Flow, left: Flow | None, words: Promise, rules: set[str]) -> 
 
 
 def new_findings(before: Foreign, after: Foreign) -> list[str]:
-    """The warnings that only the edited files have, but for those that a flow, or a shorter circle, stood for."""
+    """The warnings that only the edited files have, but for those that a flow, or a shorter circle, stood for.
+
+    That a list names no tool is none: without its last tool it has unknown names alone, each of which was named.
+    """
     old = {(each.code, each.subject, _ALIKE.sub("", each.message)) for each in findings.check(before)}
     return [
         f"new: {each.code} {each.message}"
@@ -221,6 +224,7 @@ def new_findings(before: Foreign, after: Foreign) -> list[str]:
         if (each.code, each.subject, _ALIKE.sub("", each.message)) not in old
         and each.code not in (*FLOWS, "LDO350", "LDO550", "LDO556")
         and (each.severity != "note")
+        and not each.message.startswith("`tools` names no tool of ")
     ]
 
 

@@ -64,11 +64,11 @@ def _judge_all(files: Files, at: Place, phrases: Sequence[Sequence[ToolItem]]) -
     meant = [
         f"`{tool}` for `{excerpt(each)}`" for each in single if (tool := meant_tool(each, LINES, _BY_MEANING))
     ]
-    hint = f"did you mean {', '.join(meant[:_MOST])}?" if meant else None
+    hint = f"write {', '.join(meant[:_MOST])}" if meant else None
     of_copilot = [each for each in single if each.rpartition("/")[2] in _OF_COPILOT]
     if len(of_copilot) * 2 > len(names):
         which = "these" if len(of_copilot) == len(names) else "most of these"
-        hint = f"{which} are names of Copilot in VS Code" + (f"; {hint}" if hint else "")
+        hint = f"{which} are names of Copilot in VS Code"
     files.note("LDO250", at, message, hint)
 
 
