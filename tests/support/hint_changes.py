@@ -82,6 +82,7 @@ def _taken(files: Edited, match: re.Match[str], place: str) -> None:
 
 def take(files: Edited, place: str, key: str | None, name: str) -> None:
     path, offset = files.at(place)
+    name = name.removesuffix("/…").removesuffix("__…")  # all items of one server
     if path.endswith(".py"):
         _take_of_python(files, path, offset)
     elif path.endswith(".toml"):
