@@ -96,8 +96,9 @@ def hint(project: Foreign, flow: Flow) -> str | None:
     if not (best := edit(project, flow)):
         return None
     idle = without_its_list(project, best.caller) if best.caller and not best.callee else ""
-    milder = _milder(project, flow, best)
-    return f"{best.text}{idle}{milder}{unsure_after(flow, best, as_grave=bool(milder))}{_or_asked(project, flow)}"
+    milder, second = _milder(project, flow, best)
+    unsure = unsure_after(flow, second or best, as_grave=bool(milder and not second))
+    return f"{best.text}{idle}{milder}{unsure}{_or_asked(project, flow)}"
 
 
 def _or_asked(project: Foreign, flow: Flow) -> str:
@@ -106,13 +107,13 @@ def _or_asked(project: Foreign, flow: Flow) -> str:
     return f"; or {changes.pop()}: {ASKED}" if len(changes) == 1 and "" not in changes else ""
 
 
-def _milder(project: Foreign, flow: Flow, best: FlowEdit) -> str:
-    """The milder flow that stays after an edit, and the edit that ends it if one does."""
+def _milder(project: Foreign, flow: Flow, best: FlowEdit) -> tuple[str, FlowEdit | None]:
+    """The milder flow that stays after an edit, and the edit that ends it if one does: in words, and with the first."""
     left = milder_after(flow, best)
     if rules := rules_after(flow, best):
-        return f"; a milder flow stays, by {names_text([*(spot[2] for spot in left), *rules])}"
+        return f"; a milder flow stays, by {names_text([*(spot[2] for spot in left), *rules])}", None
     if not left:
-        return ""
+        return "", None
     at = _spot_place(project, left[0])
     line = line_without(best, left[0], at) if at else None
     change = (
@@ -121,8 +122,9 @@ def _milder(project: Foreign, flow: Flow, best: FlowEdit) -> str:
         else _change_of(project, left[0], best._replace(of_source=None), is_way=True)
     )
     if len(left) > 1 or change is None:
-        return f"; a milder flow stays, by {tools_text(left)}"
-    return f"; {tools_text(left)} can then still send data: {change}"
+        return f"; a milder flow stays, by {tools_text(left)}", None
+    second = best._replace(takes=best.takes | {*left})
+    return f"; {tools_text(left)} can then still send data: {change}", second
 
 
 def edit(project: Foreign, flow: Flow) -> FlowEdit | None:
