@@ -13,7 +13,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from llmdo.foreign.building import EVENTS, named
-from llmdo.foreign.known_servers import DATA, known_server
+from llmdo.foreign.known_servers import DATA, known_server, reaches_any_host
 from llmdo.foreign.picking import flows_apart
 from llmdo.foreign.plainest import plainest
 from llmdo.foreign.server_words import (
@@ -242,6 +242,10 @@ class _Tools:
         known = {name: known_server(each.server) for name, each in toolsets.items() if each.server}
         self._unknown = {name for name, server in known.items() if not server} - self._known
         self._holding = {name for name, server in known.items() if server and DATA in server.capabilities}
+        self._reaching = {
+            name for name, each in toolsets.items() if each.server and reaches_any_host(each.server)
+        }
+        """The servers whose code sends to any host, whatever they are called."""
         self.has_servers = bool(self._servers)
         """Whether private data may be read otherwise than by capabilities of our vocabulary."""
         self._events, self._unknown_events = _events(project)
@@ -267,11 +271,8 @@ class _Tools:
         """By an agent, its toolset and the tool: a server that one agent has in the cloud, another has in an editor."""
         self._runs_files: dict[str, set[tuple[str, str]]] = {}
         for name, agent in agents.items():
-            is_steered = bool(agent.started_by) or any(
-                each.toolset.startswith(EVENT) for each in agent.grants
-            )
             for grant in agent.grants:
-                self._add(name, grant, is_steered=is_steered)
+                self._add(name, grant, is_steered=_is_steered(agent))
         places = {runs_in for each in self._runs_in.values() for runs_in in each}
         self.places = sorted(places - {""}) or [""]
         """The places in which agents run, each asked about alone: words read in one steer no run in another."""
@@ -365,7 +366,8 @@ class _Tools:
             return None
         is_asked = (name, _plain(shape.toolset)) in self._asking and not may_send
         is_unknown = shape.toolset in self._undeclared and not is_guess
-        return None if way == WayOut.OPEN_SERVER and (is_asked or is_unknown) else way
+        is_server = way == WayOut.OPEN_SERVER or shape.toolset in self._reaching
+        return None if is_server and (is_asked or is_unknown) else way
 
     def _way(self, name: str, shape: Shape) -> WayOut | None:
         row = shape.row
@@ -381,7 +383,8 @@ class _Tools:
         if shape.toolset in self._servers or row.name == SERVER:
             is_way = row.name == SERVER or Capability("net").covers_name(row.name)
             is_sender = shape.toolset in self._senders and not self._only_asks(shape)
-            return WayOut.OPEN_SERVER if is_way and is_sender else None
+            way = WayOut.OPEN_SERVER if is_sender else None
+            return (WayOut.ANY_HOST if shape.toolset in self._reaching else way) if is_way else None
         if not Capability("net").covers_name(row.name):
             return None
         if any(each.name.startswith("x.github.") for each in shape.declared):
