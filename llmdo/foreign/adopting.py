@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING
 from llmdo.base import digest
 from llmdo.base.credentials import secrets_in, secrets_in_words
 from llmdo.base.values import dataclass, replace
-from llmdo.foreign.building import client_rules, graph_of, named, named_events, with_few_hosts
+from llmdo.foreign.building import graph_of, named, named_events, with_few_hosts
 from llmdo.foreign.commands import listed_in
+from llmdo.foreign.decisions import client_rules
 from llmdo.foreign.known import formats, team_or_problem
 from llmdo.foreign.links import LinkedTree
 from llmdo.foreign.team import claimed, together

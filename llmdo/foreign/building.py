@@ -10,18 +10,18 @@ from typing import TYPE_CHECKING
 
 from llmdo.base import digest
 from llmdo.base.values import replace
+from llmdo.foreign.decisions import STARTS, base_rules, is_usual, mildest
 from llmdo.graph.keys import Reference
 from llmdo.graph.resolved import Entry, Graph
 from llmdo.graph.settings import Settings
 from llmdo.graph.toolset import Tool, Toolset
 from llmdo.graph.worker import Attachments, Use, Worker
-from llmdo.policy.authority import BUILT_IN, BUILT_IN_VERSION, STRICTNESS, Capability, Rule
+from llmdo.policy.authority import BUILT_IN_VERSION, STRICTNESS, Capability, Rule
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
     from llmdo.foreign.team import Agent, Grant, Team
-    from llmdo.policy.vocabulary import Decision
     from llmdo.syntax.document import Place
 
 MAX_HOSTS = 100  # of what a client runs by itself: each costs a rule
@@ -33,10 +33,8 @@ No model chooses that, so the decisions about it are none about the agent's own 
 EVERYONE = "every agent"
 """The worker between agents and all that they may call: single edges would be quadratic."""
 
-_BUILT_IN = {rule.capability.name: rule.decision for rule in BUILT_IN}
 _NO_ATTACHMENTS = Attachments(max=0)
 DELEGATE = Capability("agent.delegate")
-STARTS = Capability("mcp.start")
 UNNAMED = "(unnamed)"
 """The toolset of a server whose file names it with an empty text."""
 UNTRUSTED = Capability("data.untrusted")
@@ -90,7 +88,7 @@ def graph_of(
         settings=Settings(
             name=team.format, built_in=BUILT_IN_VERSION, default="needs_approval", max_depth=team.max_depth
         ),
-        rules=(*_base_rules(team), Rule(STARTS, team.starts, team.format)),
+        rules=(*base_rules(team, is_governed=is_governed), Rule(STARTS, team.starts, team.format)),
         entries=entries,
         workers=dict(sorted(workers.items())),
         toolsets=dict(sorted(builder.toolsets.items())),
@@ -153,35 +151,6 @@ def _below(starts: Iterable[str], calls: dict[str, list[str]]) -> set[str]:
             names.add(name)
             waiting.extend(calls[name])
     return names
-
-
-def _base_rules(team: Team) -> Iterator[Rule]:
-    """The mildest decision of any agent, for each capability; the others tighten it for themselves.
-
-    Each agent names the source by a rule of its own: the line of one is no reason for a call of another.
-    """
-    every = _mildest(grant for agent in team.agents for grant in (*agent.grants, *agent.events))
-    for capability, merged in sorted(every.items(), key=lambda pair: str(pair[0])):
-        if not _is_usual(capability, merged) and STRICTNESS[merged.decision] < STRICTNESS["blocked"]:
-            yield Rule(capability, merged.decision, team.format)
-
-
-def client_rules(grants: Iterable[Grant], starts: Decision, origin: str) -> tuple[Rule, ...]:
-    """The mildest decision about each capability of an agent's grants, where milder than the built-in rules.
-
-    What is stricter is a rule of the agent itself, as far as it leaves no part out.
-    """
-    decided = [
-        Rule(capability, merged.decision, origin)
-        for capability, merged in sorted(_mildest(grants).items(), key=lambda pair: str(pair[0]))
-        if STRICTNESS[merged.decision] < STRICTNESS[_BUILT_IN.get(capability.name, "needs_approval")]
-    ]
-    return tuple(sorted([*decided, Rule(STARTS, starts, origin)], key=lambda rule: str(rule.capability)))
-
-
-def _is_usual(capability: Capability, grant: Grant) -> bool:
-    """Whether a grant decides as the built-in rules do."""
-    return grant.decision == _BUILT_IN.get(capability.name, "needs_approval")
 
 
 def named(agents: Iterable[Agent]) -> dict[str, Agent]:
@@ -379,7 +348,7 @@ def _telling(grants: Sequence[Grant]) -> tuple[Grant, ...]:
     The first of equal tools on one line represents the rest; a server is kept even without capabilities, because it is
     started all the same.
     """
-    mildest = _mildest(grants)
+    by_capability = mildest(grants)
     distinct: dict[object, Grant] = {}
     for grant in grants:
         most = STRICTNESS[grant.decision]
@@ -389,7 +358,7 @@ def _telling(grants: Sequence[Grant]) -> tuple[Grant, ...]:
         key = tuple(
             each
             for each in grant.capabilities
-            if (each == UNTRUSTED and not is_blocked) or _strictness(each, mildest) >= most
+            if (each == UNTRUSTED and not is_blocked) or _strictness(each, by_capability) >= most
         )
         if grant.server or (key and key != (UNTRUSTED,)) or grant.capabilities == key:
             merged = grant if key == grant.capabilities else replace(grant, capabilities=key)
@@ -407,40 +376,31 @@ def _left_by_rules(grants: Sequence[Grant], telling: Sequence[Grant]) -> Iterato
             yield grant
 
 
-def _strictness(capability: Capability, mildest: Mapping[Capability, Grant]) -> int:
+def _strictness(capability: Capability, by_capability: Mapping[Capability, Grant]) -> int:
     """The strictness of the mildest decision about a capability, or about all that it is a part of."""
     either = (capability, Capability(capability.name))
-    return min(STRICTNESS[mildest[each].decision] for each in either if each in mildest)
-
-
-def _mildest(grants: Iterable[Grant]) -> dict[Capability, Grant]:
-    """The grant with the mildest decision, for each capability."""
-    mildest_by_capability: dict[Capability, Grant] = {}
-    for grant in grants:
-        for each in grant.capabilities:
-            known = mildest_by_capability.get(each)
-            if known is None or STRICTNESS[grant.decision] < STRICTNESS[known.decision]:
-                mildest_by_capability[each] = grant
-    return mildest_by_capability
+    return min(STRICTNESS[by_capability[each].decision] for each in either if each in by_capability)
 
 
 def _approvals(agent: Agent, grants: Sequence[Grant], *, is_governed: bool) -> Iterator[Rule]:
     """The rules of an agent itself. A rule of a lock cannot leave parts out: there, all counts as the milder part."""
-    mildest = _mildest(grants)
+    by_capability = mildest(grants)
     milder = {
         capability: tuple(
             sorted(
                 below
-                for below, other in mildest.items()
+                for below, other in by_capability.items()
                 if STRICTNESS[other.decision] < STRICTNESS[grant.decision] and capability.contains(below)
             )
         )
-        for capability, grant in mildest.items()
+        for capability, grant in by_capability.items()
     }
-    scoped = {each.name for each, grant in mildest.items() if each.scope and grant.decision == "allowed"}
+    scoped = {
+        each.name for each, grant in by_capability.items() if each.scope and grant.decision == "allowed"
+    }
     scoped |= {capability.name for capability, parts in milder.items() if parts}
-    for capability, grant in sorted(mildest.items(), key=lambda pair: str(pair[0])):
-        is_telling = grant.decision != "allowed" or not _is_usual(capability, grant)
+    for capability, grant in sorted(by_capability.items(), key=lambda pair: str(pair[0])):
+        is_telling = grant.decision != "allowed" or not is_usual(capability, grant)
         if not is_telling or capability.name == UNTRUSTED.name:
             continue
         if capability.name not in scoped:

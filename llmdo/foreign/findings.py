@@ -9,7 +9,8 @@ from llmdo.base.checking import checks_among, few, reports
 from llmdo.base.diagnostic import Related, excerpt, finding, place
 from llmdo.base.values import replace
 from llmdo.foreign import advice, flows, legs
-from llmdo.foreign.building import EVERYONE, STARTS, named
+from llmdo.foreign.building import EVERYONE, named
+from llmdo.foreign.decisions import STARTS
 from llmdo.foreign.edits import (
     ends_all_calls,
     names_text,

@@ -13,7 +13,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from llmdo.foreign.building import EVENTS, named
-from llmdo.foreign.known_servers import DATA, known_server
+from llmdo.foreign.known_servers import DATA, known_server, reaches_any_host
 from llmdo.foreign.picking import flows_apart
 from llmdo.foreign.plainest import plainest
 from llmdo.foreign.running import runs_files
@@ -248,6 +248,10 @@ class _Tools:
         self._fetching = {
             name: {"", *each.fetching} for name, each in known.items() if each and each.fetching
         }
+        self._reaching = {
+            name for name, each in toolsets.items() if each.server and reaches_any_host(each.server)
+        }
+        """The servers whose code sends to any host, whatever they are called."""
         self.has_servers = bool(self._servers)
         """Whether private data may be read otherwise than by capabilities of our vocabulary."""
         self._events, self._unknown_events = _events(project)
@@ -385,7 +389,8 @@ class _Tools:
         if shape.toolset in self._servers or row.name == SERVER:
             is_way = row.name == SERVER or Capability("net").covers_name(row.name)
             is_sender = shape.toolset in self._senders and not self._only_asks(shape)
-            return WayOut.OPEN_SERVER if is_way and is_sender else None
+            way = WayOut.OPEN_SERVER if is_sender else None
+            return (WayOut.ANY_HOST if shape.toolset in self._reaching else way) if is_way else None
         if not Capability("net").covers_name(row.name):
             return None
         if any(each.name.startswith("x.github.") for each in shape.declared):

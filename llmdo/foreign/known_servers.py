@@ -130,6 +130,11 @@ def capabilities_of(server: Server) -> tuple[Capability, ...] | None:
     return tuple(Capability(each.name, scope) for scope in scopes for each in whole)
 
 
+def reaches_any_host(server: Server) -> bool:
+    """Whether a server runs any code where there is a network, and nothing but what it is given of the machine."""
+    return Capability("net.connect") in (capabilities_of(server) or ())
+
+
 def _words(name: str) -> list[str]:
     """A package or host as a whole, or its words."""
     whole = name.rpartition("/")[2].partition(":")[0]

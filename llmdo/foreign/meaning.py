@@ -6,9 +6,10 @@ import re
 from typing import TYPE_CHECKING
 
 from llmdo.base.diagnostic import nearest
+from llmdo.foreign.reading import misspelt
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Collection, Iterable, Mapping
 
 NO_MEANINGS: Mapping[str, str] = {}
 """What a client's tools do, where that is not known."""
@@ -47,11 +48,25 @@ def meant_tool(name: str, known: Iterable[str], own: Mapping[str, str]) -> str |
 
     A name of another client is matched by what its tool does, any other by its spelling, to no tool of another kind.
     """
+    return _of_another_client(name, own) or nearest(name, _alike(name, known))
+
+
+def surely_meant(name: str, known: Collection[str], own: Mapping[str, str]) -> str | None:
+    """The tool that a name certainly means, None if it is known itself, or may be that of a server."""
+    if name in known:
+        return None
+    return _of_another_client(name, own) or misspelt(name, _alike(name, known))
+
+
+def _of_another_client(name: str, own: Mapping[str, str]) -> str | None:
     does = _DOES.get(re.sub("[_-]", "", name).casefold(), "")
-    if tool := own.get(does) or (own.get("find") if does == "list" else None):
-        return tool
+    return own.get(does) or (own.get("find") if does == "list" else None)
+
+
+def _alike(name: str, known: Iterable[str]) -> list[str]:
+    """The known tools that are of no other kind than a name says."""
     kinds = _kinds(name)
-    return nearest(name, [each for each in known if not _differ(kinds, _kinds(each))])
+    return [each for each in known if not _differ(kinds, _kinds(each))]
 
 
 def _kinds(name: str) -> frozenset[str]:

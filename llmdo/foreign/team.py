@@ -165,6 +165,8 @@ class Agent:
     """The place that lets it call every agent; None if it may not."""
     picks_one: bool = False
     """Whether it gives each message as it is to one of those that it calls, whose answer is its own."""
+    in_order: bool = False
+    """Whether it calls all of those that it calls once, in this order, and hands the answer of one to the next."""
     inherits: bool = False
     """Whether it has every tool because its file names none."""
     narrower: str = NAME_TOOLS

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
@@ -142,6 +143,8 @@ PACKAGES: Mapping[str, str] = {
 
 PATTERNS = (*(pattern for each in EVIDENCE for pattern in each.patterns), *REQUIRING)
 
+_BELOW = "*/**/"
+"""The beginning of a pattern of files in any folder below."""
 _REQUIREMENT = re.compile(r"\s*([A-Za-z0-9][A-Za-z0-9._-]*)")
 
 
@@ -174,13 +177,21 @@ def seen(tree: Tree, known: Formats | None = None) -> tuple[Sighting, ...]:
 
 def _in_folders(tree: Tree, evidence: _Evidence) -> Sighting | None:
     """The files of a supported tool in folders below, in which somebody may start it."""
-    folders = {path.partition("/.")[0] for path in tree.find(evidence.patterns)[0]}
+    folders = {_folder(path, evidence) for path in tree.find(evidence.patterns)[0]}
     several = (
         replace(evidence, noun=f"file in {len(folders)} folders below") if len(folders) > 1 else evidence
     )
-    sighting = _by_evidence(tree, several)
-    which = "one of those folders" if len(folders) > 1 else "that folder"
-    return sighting and replace(sighting, verdict=f"not read: give {which}")
+    if (sighting := _by_evidence(tree, several)) is None:
+        return None
+    folder = _folder(sighting.path, evidence)
+    which = f"one of those folders, such as `{folder}`" if len(folders) > 1 else f"`{folder}`"
+    return replace(sighting, verdict=f"not read: give {which} (`{shlex.join(('llmdo', 'scan', folder))}`)")
+
+
+def _folder(path: str, evidence: _Evidence) -> str:
+    """The folder in which somebody starts the tool that a file below it is of."""
+    above, _, name = path.rpartition("/")
+    return above if f"{_BELOW}{name}" in evidence.patterns else path.partition("/.")[0]
 
 
 def _products(known: Formats) -> set[str]:
@@ -191,7 +202,7 @@ def _below(known: Formats) -> Iterator[_Evidence]:
     """The files of supported tools that count only for a start in their folder, by the names of the tools."""
     for form in sorted(known.values(), key=lambda form: form.product):
         if form.below:
-            patterns = tuple(f"*/**/{pattern}" for pattern in form.below)
+            patterns = tuple(f"{_BELOW}{pattern}" for pattern in form.below)
             yield _Evidence(form.product, patterns, "file in a folder below")
 
 

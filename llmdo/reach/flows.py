@@ -88,6 +88,13 @@ class Unasked:
     """Whether a call of this worker may return private data although it does not declare any."""
 
 
+class Part(NamedTuple):
+    """The workers below an entry that a question is about, where one gets no more than the answers of some others."""
+
+    reading: frozenset[str]
+    acting: frozenset[str]
+
+
 class UnaskedFlow(NamedTuple):
     """The worst flow below an entry, and its alternatives."""
 
@@ -161,10 +168,14 @@ def after_strangers(analysis: Analysis, entry: Entry) -> tuple[FlowRow, ...]:
     return _spread(analysis, entry).rows
 
 
-def unasked(analysis: Analysis, question: Unasked) -> Callable[[Entry], UnaskedFlow | None]:
-    """A function from an entry to its worst unasked effect after a stranger's words and private data."""
+def unasked(analysis: Analysis, question: Unasked) -> Callable[[Entry, Part | None], UnaskedFlow | None]:
+    """A function from an entry to its worst unasked effect after a stranger's words and private data.
+
+    Of a part of what is below the entry, only those who read count for the words and the data, and those who act for
+    the effect.
+    """
     known: dict[str, _Contribution] = {}
-    return lambda entry: _OpenSpread(analysis, entry, question, known).worst
+    return lambda entry, part: _OpenSpread(analysis, entry, question, known, part).worst
 
 
 def labels_below(analysis: Analysis, entry: Entry) -> Mapping[str, frozenset[Capability]]:
@@ -404,9 +415,14 @@ class _OpenSpread(Spread):
     """
 
     def __init__(
-        self, analysis: Analysis, entry: Entry, question: Unasked, known: dict[str, _Contribution]
+        self,
+        analysis: Analysis,
+        entry: Entry,
+        question: Unasked,
+        known: dict[str, _Contribution],
+        part: Part | None,
     ) -> None:
-        self._question, self._known = question, known
+        self._question, self._known, self._part = question, known, part
         self._origins: dict[Capability, list[Entrance]] = {}
         super().__init__(analysis, entry, question.private)
         self._ways = self._walk.search(frozenset(), free=True)
@@ -439,7 +455,8 @@ class _OpenSpread(Spread):
         return call.decision == "allowed" and self._question.keeps(name, call.shape)
 
     def _spread(self) -> None:
-        for name in self._names:
+        part = self._part
+        for name in [each for each in self._names if part is None or each in part.reading]:
             for label, origins in self._known[name].labels.items():
                 self._origins.setdefault(label, []).extend(origins)
         labels = {label: origins[0] for label, origins in self._origins.items()}
@@ -452,7 +469,9 @@ class _OpenSpread(Spread):
         private = [origin for each in self._question.private for origin in self._origins.get(each, ())]
         if not strangers or not private:
             return None
+        part = self._part
         names = [self._walk.names[node] for node in self._ways.parent]
+        names = [name for name in names if part is None or name in part.acting]
         ends = [(rank, name, call) for name in names for rank, call in self._known[name].ends]
         if not ends:
             return None

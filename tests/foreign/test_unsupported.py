@@ -131,7 +131,20 @@ def test_a_tool_that_an_extension_reads_is_not_called_unsupported(tmp_path: Path
     before = [each.product for each in unsupported.seen(DiskTree(tmp_path))]
     after = [(each.product, each.verdict) for each in unsupported.seen(DiskTree(tmp_path), known)]
     assert before == ["CrewAI", "LangGraph"]
-    assert after == [("LangGraph", "not supported"), ("CrewAI", "not read: give that folder")]
+    assert after == [("LangGraph", "not supported"), ("CrewAI", "not read: give `game` (`llmdo scan game`)")]
+
+
+def test_a_folder_below_is_named_as_it_is_to_be_written(tmp_path: Path) -> None:
+    write(tmp_path, "old desk/opencode.json", "{}")
+    write(tmp_path, "old desk/.opencode/agent/helper.md", AGENT)
+    write(tmp_path, "till/.codex/config.toml", "")
+    write(tmp_path, "yard/.codex/config.toml", "")
+    sighted = {each.product: (each.evidence, each.verdict) for each in unsupported.seen(DiskTree(tmp_path))}
+    assert sighted["opencode"] == (
+        "2 files in a folder below: `old desk/.opencode/agent/helper.md` and 1 more",
+        "not read: give `old desk` (`llmdo scan 'old desk'`)",
+    )
+    assert sighted["Codex"][1] == "not read: give one of those folders, such as `till` (`llmdo scan till`)"
 
 
 def test_no_evidence_is_kept_of_a_tool_that_is_supported() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
@@ -229,9 +230,8 @@ def _samples(files: Files, paths: Iterable[str], prefixes: Collection[str]) -> s
     if samples:
         folder = above_own(samples[0]) or samples[0].partition("/agents/")[0]
         message = f"nobody starts Claude Code in `{folder}`, so its agents were not read ({len(samples)} such files)"
-        files.problems.append(
-            finding("LDO154", Location(samples[0]), message, hint="give that folder to read them")
-        )
+        hint = f"`{shlex.join(('llmdo', 'scan', folder))}` reads them"
+        files.problems.append(finding("LDO154", Location(samples[0]), message, hint=hint))
     return {*samples}
 
 

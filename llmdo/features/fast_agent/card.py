@@ -147,6 +147,7 @@ class CardReader:
             calls=tuple({call.name: call for call in self._calls(at)}.values()),
             # With servers it may be of a release in which a router answers by these itself, and so reads what they say.
             picks_one=card.kind == "router" and not grants,
+            in_order=card.kind == "chain" and _are_distinct(data.get("sequence")),
             is_entry=not card.is_tool and data.get("tool_only") is not True,
         )
 
@@ -296,6 +297,11 @@ class CardReader:
 
 _ORIGIN = "fast-agent, which does not ask"
 _NO_SHELL = "it then runs no commands, and has no skills"
+
+
+def _are_distinct(names: object) -> bool:
+    """Whether each agent of a chain is in it once: one that comes again is told what those between have read."""
+    return len({str(name) for name in items(names)}) == len(items(names))
 
 
 def server_at(entry: object) -> Server:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from llmdo.base.diagnostic import excerpt, nearest
 from llmdo.base.parts import items, table, text
 from llmdo.base.values import dataclass
-from llmdo.features.gemini.settings import LINES, ORIGIN, GeminiRules, tool_called
+from llmdo.features.gemini.settings import BY_MEANING, LINES, ORIGIN, GeminiRules, tool_called
 from llmdo.foreign import servers
 from llmdo.foreign.edits import names_text
 from llmdo.foreign.events import started
@@ -38,11 +38,6 @@ _KINDS = ("local", "remote")
 EVERY_TOOL = "every tool"
 DISCOVERED = Line("discovered_tool_*", (capability_of("discovered"),), "needs_approval", "open", "")
 """The tools that `tools.discoveryCommand` prints: unknown before it runs."""
-_BY_MEANING = {
-    "command": "run_shell_command", "edit": "replace", "fetch": "web_fetch", "find": "glob", "grep": "grep_search",
-    "list": "list_directory", "read": "read_file", "search": "google_web_search", "write": "write_file",
-}  # fmt: skip
-"""The tools for what those of other clients do."""
 MANY = 6  # names in a message
 _UNLOADED = "so Gemini CLI does not load this agent"
 _NAME = re.compile(r"[a-z0-9_-]+")
@@ -226,7 +221,7 @@ class AgentFile:
         more = f" and {len(strange) - MANY} more" if len(strange) > MANY else ""
         what, them = ("tool", "it") if len(strange) == 1 else ("tools", "them")
         message = f"Gemini CLI has no {what} {names}{more}, and loads no agent that names {them}"
-        near = {tool: meant_tool(tool, LINES, _BY_MEANING) for tool in strange[:MANY]}
+        near = {tool: meant_tool(tool, LINES, BY_MEANING) for tool in strange[:MANY]}
         hint = renaming(place, strange[0], near[strange[0]])
         if len(strange) > 1:
             meant = ", ".join(f"`{tool}` for `{excerpt(name)}`" for name, tool in near.items() if tool)

@@ -12,10 +12,11 @@ from llmdo.base.diagnostic import excerpt
 from llmdo.base.parts import table
 from llmdo.base.values import dataclass, replace
 from llmdo.features.gemini.table import TABLE
-from llmdo.foreign import reading, servers
+from llmdo.foreign import servers
 from llmdo.foreign.commands import commands
 from llmdo.foreign.files import renaming, surplus
 from llmdo.foreign.lines import WRITES
+from llmdo.foreign.meaning import surely_meant
 from llmdo.foreign.permissions import STRICTEST, PermissionRule, RuleTable, form
 from llmdo.foreign.team import AgentCall
 from llmdo.policy.authority import STRICTNESS, Capability
@@ -34,6 +35,11 @@ if TYPE_CHECKING:
 
 LINES = {line.tool: line for line in TABLE if line.tool.islower() and line.tool != "browser_agent"}
 """The built-in tools."""
+BY_MEANING = {
+    "command": "run_shell_command", "edit": "replace", "fetch": "web_fetch", "find": "glob", "grep": "grep_search",
+    "list": "list_directory", "read": "read_file", "search": "google_web_search", "write": "write_file",
+}  # fmt: skip
+"""The tools for what those of other clients do."""
 SHELL = "run_shell_command"
 MODES = ("default", "auto_edit", "plan")
 """The modes that a file can set. `plan` ends as soon as a person says so: it counts as `default`."""
@@ -280,10 +286,10 @@ def whole(rules: Iterable[PermissionRule]) -> tuple[PermissionRule, ...]:
 
 
 def _tools(files: Files, document: Document, decision: Decision, *route: str) -> tuple[PermissionRule, ...]:
-    """The tools in a list, with apparent misspellings noted: the rest may be of a server."""
+    """The tools in a list, with those of other clients and apparent misspellings noted: the rest may be of a server."""
     items = listed(files.texts(document, *route), decision)
     for item in items:
-        if near := reading.misspelt(item.tool, LINES):
+        if near := surely_meant(item.tool, LINES, BY_MEANING):
             message = f"Gemini CLI has no tool `{excerpt(item.tool)}`"
             files.note("LDO250", item.at, message, renaming(item.at, item.tool, near))
     return items

@@ -16,6 +16,7 @@ from llmdo.features.importing.filesystem import FILES, IMPLIED, filesystem
 from llmdo.features.importing.names import Names
 from llmdo.features.importing.stubs import MODULE, StandIn, module
 from llmdo.foreign.building import named
+from llmdo.foreign.decisions import leaves_out
 from llmdo.foreign.team import Remark
 from llmdo.graph import builtin
 from llmdo.graph.toolkit import tools_of
@@ -383,7 +384,7 @@ class _Planner:
             ]
         lines += ["", "[approvals]", f'default = "{graph.settings.default}"', "", "[approvals.rules]"]
         decided: dict[str, Decision] = {
-            str(self._renamed(rule.capability)): rule.decision
+            str(self._renamed(rule.capability)): "allowed" if leaves_out(rule, self._kept) else rule.decision
             for rule in graph.rules
             if any(
                 rule.capability.touches(capability) or capability.touches(rule.capability)
