@@ -241,16 +241,12 @@ class _Tools:
             if each.server and not _is_declared(each.server) and _plain(name) not in given
         }
         self._known = {name for name in self._servers if words[name]} - self._undeclared
-        known = {name: known_server(each.server) for name, each in toolsets.items() if each.server}
+        started = {name: each.server for name, each in toolsets.items() if each.server}
+        known = {name: known_server(server) for name, server in started.items()}
         self._unknown = {name for name, server in known.items() if not server} - self._known
-        self._holding = {name for name, server in known.items() if server and DATA in server.capabilities}
-        self._marking = {name for name, server in known.items() if server and server.marks_running}
-        self._fetching = {
-            name: {"", *each.fetching} for name, each in known.items() if each and each.fetching
-        }
-        self._reaching = {
-            name for name, each in toolsets.items() if each.server and reaches_any_host(each.server)
-        }
+        self._well_known = {name: server for name, server in known.items() if server}
+        self._marking = {name for name, server in self._well_known.items() if server.marks_running}
+        self._reaching = {name for name, server in started.items() if reaches_any_host(server)}
         """The servers whose code sends to any host, whatever they are called."""
         self.has_servers = bool(self._servers)
         """Whether private data may be read otherwise than by capabilities of our vocabulary."""
@@ -418,7 +414,8 @@ class _Tools:
     def _only_local(self, shape: Shape) -> bool:
         """Whether a known server's tools are other ones than those of it that bring pages."""
         names = {own_name(toolset, tool) for toolset, tool in _tools(shape)}
-        return shape.toolset in self._fetching and names.isdisjoint(self._fetching[shape.toolset])
+        server = self._well_known.get(shape.toolset)
+        return server is not None and bool(server.fetching) and names.isdisjoint({"", *server.fetching})
 
     def _is_guess(self, shape: Shape) -> bool:
         """Whether a call is one of an unknown server or tool."""
@@ -428,7 +425,8 @@ class _Tools:
     def _is_documentation(self, shape: Shape) -> bool:
         """Whether a call brings the pages of those who make a server with data of its users."""
         names = {own_name(toolset, tool) for toolset, tool in _tools(shape)}
-        return shape.toolset in self._holding and names <= _DOCUMENTATION
+        server = self._well_known.get(shape.toolset)
+        return server is not None and DATA in server.capabilities and names <= _DOCUMENTATION
 
     def _is_of_repository(self, shape: Shape) -> bool:
         """Whether a call only writes to the repository of its run, or of that run's token."""

@@ -131,7 +131,7 @@ def capabilities_of(server: Server) -> tuple[Capability, ...] | None:
 
 
 def reaches_any_host(server: Server) -> bool:
-    """Whether a server runs any code where there is a network, and nothing but what it is given of the machine."""
+    """Whether a well-known server opens any address, or runs code where there is a network."""
     return Capability("net.connect") in (capabilities_of(server) or ())
 
 
