@@ -55,6 +55,7 @@ EXPLAINED = tuple(
         r"_ is a server: write _, and declare it for this agent as well",
         r"if it is the server _, declare it, and write _(?:; if no extension and no settings elsewhere bring it either, Copilot skips it)?",
         r"(?:most of )?these are names of Copilot in VS Code",
+        r"write it as a text, such as _",
         r"leave the address to each person's own settings",
     )
 )
