@@ -24,7 +24,7 @@ _BY_OPTION = {
     **{beginning: options[0] for beginning, options in OPEN_BY_OPTION.items()},
     **dict.fromkeys(("bazel run", "bazel test", "bazelisk run", "bazelisk test"), "--run_under"),
     "bsdtar": "--use-compress-program", **dict.fromkeys(("bun add", "bun i", "bun install"), "--trust"),
-    "cargo bench": "--config", "cargo test": "--config",
+    "cargo bench": "--config", "cargo test": "--config", "checkov": "--external-checks-git",
     **dict.fromkeys(("deno bench", "deno test"), "https://"), "deno install": "--allow-scripts",
     **dict.fromkeys(("dotnet build", "dotnet msbuild", "dotnet pack", "dotnet publish", "dotnet test"), "-p"),
     "duckdb": ".shell", "go build": "-toolexec", "go test": "-exec", "go vet": "-vettool", "gsed": "e",
@@ -39,7 +39,7 @@ _UNSEEN = {tuple(each.split()): option for each, option in _BY_OPTION.items() if
 _OPEN = frozenset({
     # what runs the command that it is given
     ".", "Invoke-Expression", "Start-Process", "builtin", "bunx", "cmd", "concurrently", "cross-env", "dotenv",
-    "hyperfine", "lima", "source", "wsl",
+    "c8", "hyperfine", "lima", "nyc", "source", "wsl",
     # what runs a command elsewhere, or with secrets or programs that it lacks
     "aws-vault", "chamber", "ddev", "devbox", "devcontainer", "direnv", "distrobox", "distrobox-enter", "doppler",
     "dotenvx", "flox", "incus", "infisical", "limactl", "multipass", "op", "opam", "toolbox",
@@ -51,8 +51,15 @@ _OPEN = frozenset({
     "artisan", "bazelisk", "cabal", "django", "django-admin", "doit", "drush", "dune", "fab", "flask", "flutter",
     "grunt", "gulp", "inv", "invoke", "lein", "lerna", "mage", "manage.py", "micromamba", "mise", "mix",
     "mvnw", "nx", "pipenv", "rails", "rye", "sail", "sbt", "scrapy", "stack", "tofu", "turbo",
+    "buck", "buck2", "conan", "dub", "jake", "mill", "nimble", "pants", "phing", "rebar3", "robo", "thor", "waf",
+    "xmake",
     # test runners
-    "ava", "cypress", "karma", "pest", "phpunit",
+    "ava", "bats", "behat", "behave", "busted", "codecept", "codeceptjs", "ctest", "cucumber", "cucumber-js",
+    "cypress", "detox", "ginkgo", "gotestsum", "jasmine", "kaocha", "karma", "lettuce", "nightwatch", "nose2",
+    "nosetests", "paratest", "pest", "phpspec", "phpunit", "prove", "pybot", "radish", "robot", "stestr", "tap", "tape",
+    "testcafe", "trial", "uvu", "wdio", "web-test-runner", "wtr",
+    # scanners that run their plugins
+    "trivy",
     # clouds: `configure set credential_process`, `ssh` with a `ProxyCommand`
     "aws", "az", "gcloud",
     # agents, which run what they are told if a flag says so
@@ -82,7 +89,8 @@ _BEFORE_OTHERS = tuple(tuple(each.split()) for each in (
     "python3 manage.py", "python3 manage.py shell", "rails c", "rails console", "rails runner", "railway run",
     "rbenv exec", "rye run", "sail", "scala-cli run", "scrapy shell", "singularity exec IMAGE", "singularity run",
     "snap run", "stack exec", "stack run", "streamlit run", "sudo", "swift run", "time", "timeout", "toolbox run",
-    "uv run", "volta run", "wasmer run", "wsl", "xargs", "yarn create", "yarn exec", "yarn workspace NAME", "zig run",
+    "trivy plugin", "trivy plugin run", "uv run", "volta run", "wasmer run", "wsl", "xargs", "yarn create", "yarn exec",
+    "yarn workspace NAME", "zig run",
 ))  # fmt: skip
 """Beginnings of commands before a command or code; a word in capitals is any word."""
 _VALUED = frozenset({

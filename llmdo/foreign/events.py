@@ -23,7 +23,7 @@ from llmdo.policy.authority import Capability
 from llmdo.syntax.document import Place
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 
     from llmdo.base.source import Location
     from llmdo.foreign.files import Files
@@ -182,17 +182,19 @@ class ClientEvents:
         reads: Collection[str],
         off: Collection[str] = (),
         known: Collection[str] | None = None,
+        never: Callable[[str, str], bool] = lambda _event, _matcher: False,
     ) -> Iterator[Grant]:
         """Those of tables of hooks; what hooks of the events `reads` print goes into the conversation.
 
         `off` are the names and the commands of hooks that are switched off. `known` are the events that the client has,
-        where it runs nothing at others.
+        where it runs nothing at others. `never` says of an event and a matcher that no call fits them.
         """
         for place in tables:
             for hook in hooks_in(place):
                 if hook.called in off or hook.command in off or OWN_HOOK.fullmatch(hook.command):
                     continue
-                if known is not None and hook.event not in known:
+                is_known = known is None or hook.event in known
+                if not is_known or never(hook.event, hook.matcher):
                     continue
                 is_read = hook.event in reads
                 if hook.is_address:

@@ -74,7 +74,8 @@ def foreign_no_agent(project: Foreign) -> Iterator[Diagnostic]:
     with notes beside agents; but an agent that lost its header looks the same, so it is reported. Give it its header
     back, at the very start of the file, or move notes elsewhere.
     A step of a workflow that surely fails before it starts its agent is none either: add what it lacks. Of several
-    programs that read the file, the finding names the one that does not load it.
+    programs that read the file, the finding names the one that does not load it. What agents reach is shown all the
+    same where a later version, or one line more, makes them run.
     """
     yield from _with_code(project, "LDO152")
 

@@ -69,6 +69,8 @@ def test_other_patterns_are_part_of_it(pattern: str) -> None:
         "yarn workspace web *", "uv --directory api *", "uv --directory api run *", "uv run --with pytest *",
         "cargo --manifest-path api/Cargo.toml *", "cargo +nightly *", "cargo +nightly run *", "docker --context dev *",
         "docker --context dev run *", "gh -R desk/site *", "kubectl -n dev *", "kubectl -n dev exec *", "go -C api run *",
+        "behave:*", "cucumber-js *", "robot:*", "nose2:*", "bats *", "wdio *", "ctest:*", "rebar3 *", "nyc:*",
+        "trivy:*", "trivy plugin *", "trivy plugin run:*", "checkov:*", "checkov -d .:*",
         "poetry -C api *", "bun --cwd web *", "docker-compose -f dev.yml *", "just -f web/justfile *", "npx --package x *",
     ],
 )  # fmt: skip
@@ -91,6 +93,7 @@ def test_a_runner_whose_command_or_code_is_left_open_is_the_whole_shell(pattern:
         "pnpm --filter web test *", "npm --prefix web ls *", "yarn --cwd web test *", "uv --directory api pip list *",
         "cargo +nightly fmt *", "docker --context dev ps *", "gh -R desk/site pr view *", "kubectl -n dev get *",
         "docker-compose -f dev.yml ps *", "bun --filter web test *",
+        "behave features:*", "rebar3 eunit *", "trivy image:*", "trivy plugin list:*",
     ],
 )  # fmt: skip
 def test_a_runner_whose_command_is_named_is_not(pattern: str) -> None:
@@ -104,7 +107,7 @@ def test_a_runner_whose_command_is_named_is_not(pattern: str) -> None:
         ("shell(git -C . fetch *)", "--upload-pack"), ("Bash(gh repo clone:*)", "--upload-pack"), ("Bash(sed *)", "e"),
         ("Bash(/usr/bin/sort:*)", "--compress-program"), ("Bash(git grep *)", "--open-files-in-pager"),
         ("Bash(npm test:*)", "--node-options"), ("Bash(npm publish:*)", "--node-options"), ("Bash(npm version *)", "--node-options"), ("Bash(npm run build *)", "--node-options"),
-        ("Bash(deno test *)", "https://"), ("Bash(bun add:*)", "--trust"),
+        ("Bash(deno test *)", "https://"), ("Bash(checkov -d . *)", "--external-checks-git"), ("Bash(bun add:*)", "--trust"),
         ("Bash(dotnet test:*)", "-p"), ("Bash(mvn -q test *)", "exec:exec"), ("Bash(./mvnw verify:*)", "exec:exec"),
     ],
 )  # fmt: skip

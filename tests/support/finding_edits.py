@@ -215,6 +215,24 @@ def _as_list(files: Edited, match: re.Match[str], each: Diagnostic) -> None:
     files.put(path, server.start_mark.index, server.end_mark.index, json.dumps(table))
 
 
+def _as_list_of_tables(files: Edited, match: re.Match[str], each: Diagnostic) -> None:
+    """Writes the header of a table as that of one in a list of tables."""
+    path, start, _ = stretch(files, each)
+    at = files.text(path).rfind("\n", 0, start) + 1
+    if not files.text(path).startswith(match["old"], at):
+        raise NotMadeError("no such table")
+    files.put(path, at, at + len(match["old"]), match["new"])
+
+
+def _in_lines(files: Edited, match: re.Match[str], each: Diagnostic) -> None:
+    """Writes the items of a list, or of a text with commas, in lines of their own below its key."""
+    path, start, _ = stretch(files, each)
+    pair = next(own for own in reversed(files.chain(path, start)) if own.name == match["key"])
+    value = yaml.safe_load(files.text(path)[pair.value.start_mark.index : pair.value.end_mark.index])
+    names = [name.strip() for name in value.split(",")] if isinstance(value, str) else value
+    files.set_pair(path, pair, "\n".join([f"{match['key']}:", *(f"  - {name}" for name in names)]))
+
+
 def _option_for_input(files: Edited, match: re.Match[str], each: Diagnostic) -> None:
     """Moves the value of an input of a step into an option of another one."""
     path, start, _ = stretch(files, each)
@@ -394,6 +412,8 @@ _FORMS: tuple[tuple[re.Pattern[str], Callable[[Edited, re.Match[str], Diagnostic
     (re.compile(r"give it a name of its own"), _own_name),
     (re.compile(rf"name whole commands, such as {_NEW}"), named),
     (re.compile(r"write it as a list, with what stands in `args`|write its words at the end of `command`"), _as_list),
+    (re.compile(r"write each tool in a line of its own below `(?P<key>\w+):`, with two blanks before its `-`"), _in_lines),
+    (re.compile(r"write `(?P<new>\[\[[\w.]+\]\])` in place of `(?P<old>\[[\w.]+\])`"), _as_list_of_tables),
     (re.compile(rf"use `(?P<option>--\w+)` in {_KEY}"), _option_for_input),
     (re.compile(rf"write {_LINE} as its {_KEY}"), _as_input),
     (re.compile(rf"write {_LINE} (?:into|under {_KEY} of) its `(?P<input>\w+)` \((?P<at>[^()]+)\)"), _into_settings),

@@ -502,6 +502,10 @@ def _lines(files: Edited, match: re.Match[str], place: str) -> None:
     path, offset = files.at(place)
     text = files.text(path)
     first, *rest = names_in(match["lines"])
+    if match["name"]:
+        pair = _pair_named(files, path, offset, match["name"])
+        files.set_pair(path, pair, "\n".join((first, *rest)))
+        return
     start = text.rfind("\n", 0, offset or 0) + 1
     end = text.find("\n", start) + 1
     is_there = text[start:end].startswith(first.rstrip(":") + ":")
@@ -552,7 +556,7 @@ _FORMS: tuple[tuple[re.Pattern[str], Callable[[Edited, re.Match[str], str], None
     (re.compile(r"write `(?P<line>\"disabled\": true)` for `(?P<name>[^`]+)`"), _disabled),
     (re.compile(rf"write {_LINE} for (?P<names>`.*`)"), _ask_for),
     (re.compile(rf"write {_LINE} (?P<how>in|behind) `(?P<key>[^`]+)`"), _option),
-    (re.compile(r"write (?P<lines>`[^`]+` and below it .*)"), _lines),
+    (re.compile(r"write (?P<lines>`[^`]+` and below it .*?)(?: in place of `(?P<name>[^`]+)`)?"), _lines),
     (re.compile(rf"write {_LINE} between two lines `---` at the start of the file"), _header),
     (re.compile(rf"write {_LINE} and `(?P<other>[^`]+)`"), _two_lines),
     (re.compile(rf"write {_LINE}"), _line),

@@ -23,7 +23,7 @@ from llmdo.features.claude.session import SessionTools
 from llmdo.features.claude.settings import BYPASSES, KEYS, MODES, settings_of
 from llmdo.foreign import servers as mcp
 from llmdo.foreign.events import note_unheeded
-from llmdo.foreign.files import COUNTS, renaming
+from llmdo.foreign.files import COUNTS, json_at, renaming
 from llmdo.syntax.document import Place
 
 if TYPE_CHECKING:
@@ -45,6 +45,20 @@ MANAGED_SETTINGS = "managed-settings.json"
 """The same if the folder is handed out by an organisation, whose settings hold over all others."""
 _TELLING = frozenset({"enabledPlugins", "hooks", "permissions", "sandbox", "statusLine"})
 """Keys of which a person's settings have one; other files of the same name have none."""
+
+_ELSEWHERE = {
+    **dict.fromkeys(
+        ("defaultMode", "permissionMode", "permission_mode"), "the mode is `defaultMode` in `permissions`"
+    ),
+    **dict.fromkeys(
+        (
+            "allow", "allowed-tools", "allowedTools", "allowed_tools", "ask", "deny", "deniedTools", "disallowedTools",
+            "disallowed_tools", "permission",
+        ),
+        "rules about tools are in `allow`, `ask` and `deny` of `permissions`",
+    ),
+}  # fmt: skip
+"""Keys of settings that look like permissions and are none, and where these are."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -233,10 +247,18 @@ class _HomeReader:
             message = f"`{path}` is not read: no server of it is started, unless a flag names the file"
             hint = f"Claude Code looks for the servers of a project in `{above}{SERVERS}`"
             self.files.problems.append(finding("LDO154", Location(path), message, hint=hint))
+        path = f"{above}{OWN}hooks.json"
+        document = json_at(self.files.tree, path)
+        if document and isinstance(document.data.get("hooks"), dict):
+            message = f"`{path}` is not read: Claude Code runs no hook of it"
+            hint = f"Claude Code looks for the hooks of a project in `{above}{OWN}settings.json`"
+            self.files.problems.append(finding("LDO154", document.key("hooks"), message, hint=hint))
 
     def _judge(self, document: Document) -> None:
         for key in table_in(document.data, "permissions").keys() - KEYS:
             self.files.unknown_key(Place(document, ("permissions", key), of_key=True), key, KEYS)
+        for key in filter(_ELSEWHERE.__contains__, document.data):
+            self.files.unknown_key(Place(document, (key,), of_key=True), key, (), _ELSEWHERE[key])
         place = Place(document, ("permissions", "defaultMode"))
         if place.data == "auto" and _is_own(document):
             self.files.note("LDO151", place, "Claude Code ignores mode `auto` in the settings of a project")

@@ -6,6 +6,7 @@ import re
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
+from llmdo.base.diagnostic import excerpt
 from llmdo.base.parts import items, table, text, texts
 from llmdo.base.values import dataclass
 from llmdo.features.claude.table import LINES
@@ -21,6 +22,22 @@ ASKED = "PermissionRequest"
 """The event of a question, also of one by a rule."""
 EVENTS = ("PreToolUse", ASKED)
 """The events whose hooks may answer `allow`."""
+
+_OF_TOOLS = frozenset({"PermissionDenied", ASKED, "PostToolUse", "PostToolUseFailure", "PreToolUse"})
+"""The events whose matchers are compared with the name of a tool, and with nothing else of a call."""
+_ALTERNATIVE = re.compile(r"(?P<name>[A-Za-z]+)\((?P<pattern>[^()]+)\)")
+"""A rule as permissions have it; as a regular expression it has a group."""
+_UNREPEATED = re.compile(r"[*+?]")
+"""The beginning of a pattern that makes a regular expression of it invalid."""
+_NEVER_IN_NAMES = re.compile(r"[ /:~\"'](?![*?])|^\.?[a-z]{2}")
+"""Parts of a pattern that no name of a tool has behind that of another one."""
+_BETWEEN = re.compile(r"\|(?![^(]*\))")
+"""A `|` outside of parentheses."""
+_LONGEST = 300
+_AS_IF = (
+    "name tools alone in `matcher`, and write what else must hold as `if` of its hooks, such as "
+    '`"if": "Bash(git commit *)"`, which Claude Code heeds since 2.1.85'
+)
 
 _PLAIN = re.compile(r"[\w\s,|-]*")
 _SIMPLE = re.compile(r"\^?(?:[\w-]|\.\*)*\$?(?:\|\^?(?:[\w-]|\.\*)*\$?)*")
@@ -65,6 +82,26 @@ def _fits(expression: str, tool: str) -> bool:
     return fnmatchcase(tool, before + glob + after)
 
 
+def never_runs(event: str, matcher: str) -> bool:
+    """Whether a matcher is written as rules of permissions are, of which no tool's name is one.
+
+    An invalid regular expression matches nothing; of a valid one each alternative has to be such a rule.
+    """
+    if event not in _OF_TOOLS or "(" not in matcher or len(matcher) > _LONGEST:
+        return False
+    parts = [_ALTERNATIVE.fullmatch(each.strip()) for each in _BETWEEN.split(matcher)]
+    if any(part and _UNREPEATED.match(part["pattern"]) for part in parts):
+        return True
+    return all(part and _NEVER_IN_NAMES.search(part["pattern"]) for part in parts)
+
+
+def _judge_matcher(files: Files, event: str, at: Place) -> None:
+    """Notes the matcher of a group of hooks that never run for it."""
+    if never_runs(event, text(at.data)):
+        message = f"`{excerpt(text(at.data))}` does nothing: a matcher is compared with names of tools alone"
+        files.note("LDO151", at, f"{message}, so Claude Code never runs these hooks", _AS_IF)
+
+
 def hooks_in(files: Files, tables: Iterable[Place], root: str) -> Iterator[ClaudeHook]:
     """The hooks of tables that may answer `allow`; those of no event are noted. `root` is their plugin's folder."""
     for place in tables:
@@ -73,8 +110,13 @@ def hooks_in(files: Files, tables: Iterable[Place], root: str) -> Iterator[Claud
             hint = f'write it below `PreToolUse`, with `"matcher": "{tool}"`'
             at = Place(place.document, (*place.route, tool), of_key=True)
             files.note("LDO151", at, message, hint)
+        for event in sorted(_OF_TOOLS):
+            for number, _ in enumerate(items(table(place.data).get(event))):
+                _judge_matcher(files, event, Place(place.document, (*place.route, event, number, "matcher")))
         for event in EVENTS:
             for number, group in enumerate(items(table(place.data).get(event))):
+                if never_runs(event, text(table(group).get("matcher"))):
+                    continue
                 for index, handler in enumerate(items(table(group).get("hooks"))):
                     at = Place(place.document, (*place.route, event, number, "hooks", index))
                     certain = _allows(files, event, table(handler), root)

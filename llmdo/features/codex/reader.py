@@ -14,6 +14,7 @@ from llmdo.features.codex import AGENTS, CONFIG, FOLDER, HOOKS, PROFILES, RULES
 from llmdo.features.codex.client import events_of
 from llmdo.features.codex.settings import MODELS, ConfigLayer, ConfigLayers, approvals_of, sandbox_of
 from llmdo.features.codex.tools import AllowedCommands, CodexTools, allowed_commands, judge_servers
+from llmdo.features.codex.types import fits, misfits
 from llmdo.foreign.files import COUNTS, Files, folder_place, renaming
 from llmdo.foreign.reading import misspelt
 from llmdo.foreign.team import MAX_NAME, Agent, AgentCall, Team
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from llmdo.foreign.tree import Tree
+    from llmdo.syntax.document import Route
 
 SESSION = "codex"
 """The name of a project's session here."""
@@ -54,6 +56,11 @@ _ELSEWHERE = {
     "writable_roots": "it belongs in `[sandbox_workspace_write]`",
 }
 """Keys without effect in their place, and the effective alternatives."""
+_AS_TYPE: dict[Route, str] = {
+    ("approval_policy",): 'write it as a text, such as `approval_policy = "on-request"`',
+    ("skills", "config"): "write `[[skills.config]]` in place of `[skills.config]`",
+}
+"""By a setting of another type, how it is written."""
 _OF_SESSION = ("sandbox_mode", "approval_policy", "sandbox_workspace_write", "web_search")
 """Settings that an agent has from the session, whatever its own file says."""
 _FOR_ALL = "for the session and all its agents"
@@ -106,6 +113,7 @@ class _CodexProject:
             settings = self._toml(CONFIG)
         config = settings or Document(Source(CONFIG, ""), {}, dict)
         self._judge(ConfigLayer(config), KEYS)
+        self._note_refusal(config)
         self.base = ConfigLayers((ConfigLayer(config),))
         sources = [rule for path in paths if path.endswith(".rules") and (rule := self.files.source(path))]
         self.rules = tuple(each for source in sources for each in allowed_commands(self.files, source))
@@ -173,6 +181,7 @@ class _CodexProject:
         for document in profiles.values():
             layer = ConfigLayer(document)
             self._judge(layer, KEYS)
+            self._note_refusal(document)
             yield layer
 
     def _roles(self, config: Document, documents: dict[str, Document]) -> Iterator[Agent]:
@@ -206,6 +215,11 @@ class _CodexProject:
             if missing:
                 message = f"`{path}` has no `{missing[0]}`, so Codex loads no agent from it"
                 self.files.problems.append(finding("LDO152", document.source.location(), message))
+                continue
+            if misfit := next(misfits(document.data), None):
+                route, wanted = misfit
+                message = f"Codex wants {wanted} as `{'.'.join(map(str, route))}`, so it loads no agent from this file"
+                self.files.note("LDO152", Place(document, route, of_key=True), message, _AS_TYPE.get(route))
                 continue
             if refused := next((key for key in document.data if _is_refused(document, key)), None):
                 message = f"Codex takes no such `{refused}` in an agent's file, so it loads no agent from it"
@@ -256,9 +270,18 @@ class _CodexProject:
             elif key == "tools" and isinstance(value, list):
                 self.files.unknown_key(place, key, known, _ELSEWHERE["allowed_tools"])
             elif meant:
-                self.files.unknown_key(place, key, plain)
+                self.files.unknown_key(place, key, plain if fits(meant, value) else ())
         self.files.misspelt_keys(layer.document, _SANDBOX_KEYS, *layer.route, "sandbox_workspace_write")
         judge_servers(self.files, ConfigLayers((layer,)))
+
+    def _note_refusal(self, document: Document) -> None:
+        """Notes settings for whose type Codex does not start (watched with 0.169.0); what they say is shown."""
+        for route, wanted in misfits(document.data):
+            message = (
+                f"Codex 0.169 wants {wanted} as `{'.'.join(map(str, route))}`: it refuses the whole file and does not "
+                "start, so nothing of it is in force"
+            )
+            self.files.note("LDO152", Place(document, route, of_key=True), message, _AS_TYPE.get(route))
 
     def _note_unheeded(self, layer: ConfigLayer) -> None:
         """Notes the settings of an agent that the session's decide for it."""

@@ -152,6 +152,8 @@ def claude_problems(site: Site, tree: Checkout) -> Iterator[Diagnostic]:
             else "pin a release, such as `v1`, which has no such input"
         )
         yield finding("LDO154", site.place("with", key, of_key=True).location, message, hint=hint)
+    if lacks_token(site):
+        yield _without_token(site)
     options = claude_options(site)
     settings = _settings(site, tree, options)
     yield from missing_servers(site, tree, settings, options)
@@ -167,6 +169,19 @@ def claude_problems(site: Site, tree: Checkout) -> Iterator[Diagnostic]:
         message = "Claude Code is told to skip permissions here, so no tool is refused"
         hint = "allow by name what it needs: `--allowedTools`"
         yield finding("LDO554", mode[1].location, message, hint=hint)
+
+
+def _without_token(site: Site) -> Diagnostic:
+    """The note that the action fails before it starts Claude, as nobody gives it a token."""
+    message = (
+        "claude-code-action stops before it starts Claude, as its job has no `id-token: write` and no `github_token` "
+        "is given"
+    )
+    at = site.permissions.at
+    hint = "give its job `id-token: write`, or its step a `github_token`"
+    if isinstance(at.data, dict) and "id-token" not in at.data:  # a caller may withhold it
+        hint = f"write `id-token: write` under `permissions` ({place(at.location)})"
+    return finding("LDO152", site.place("uses").location, message, hint=hint)
 
 
 def without_checkout(site: Site) -> Diagnostic | None:

@@ -16,7 +16,7 @@ EXTENSION = Extension(
             "llmdo.features.qwen",
             "Qwen Code",
             below=FILES,
-            few_tools="tools: [read_file, grep_search, glob]",
+            few_tools="tools:` and below it `  - read_file`, `  - grep_search`, `  - glob",
         )
     },
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from llmdo.base.diagnostic import excerpt
@@ -9,7 +10,7 @@ from llmdo.base.parts import items, table, text
 from llmdo.base.values import dataclass
 from llmdo.features.qwen import AGENTS, SETTINGS
 from llmdo.features.qwen.settings import LINES, MODES, QwenRules, rules_of
-from llmdo.features.qwen.table import ALIASES, DISPLAYED
+from llmdo.features.qwen.table import ALIASES, DISPLAYED, NAMED
 from llmdo.foreign.events import ClientEvents
 from llmdo.foreign.files import Files, folder_place, renaming
 from llmdo.foreign.servers import judge, servers_in
@@ -55,6 +56,12 @@ READS = frozenset({"SessionStart", "SubagentStart", "UserPromptSubmit"})
 _COMMANDS = (("tools", "discoveryCommand"), ("tools", "callCommand"), ("mcp", "serverCommand"))
 _WITHOUT = frozenset({"agent"})
 """A tool that agents do not have, so that they call nobody."""
+
+_TOOLS = re.compile(
+    r"^tools:[ \t]*(?P<inline>[^\r\n]*)\r?\n(?:[ \t]*(?:#[^\n]*)?\r?\n)*(?P<below>[^\r\n]*)", re.MULTILINE
+)
+"""The key `tools` of a header, and the first line below it that counts."""
+_IN_LINES = "write each tool in a line of its own below `tools:`, with two blanks before its `-`"
 
 
 def read(tree: Tree) -> Team:
@@ -212,8 +219,8 @@ class _QwenAgent:
             self.files.note("LDO554", mode_at, message, "allow by name what asks too often")
         at = self._place("name", of_key=True)
         without = {DISPLAYED.get(name, name) for name in self._names("disallowedTools")}
-        listed = items(header.get("tools"))
-        inherits = not listed or "*" in listed
+        listed = [name for name, _ in self._listed()]
+        inherits = self._is_unread() or not listed or "*" in listed
         model = header.get("model")
         yield Agent(
             name=excerpt(str(header["name"]), MAX_NAME),
@@ -244,17 +251,43 @@ class _QwenAgent:
         for key in ("name", "description"):
             if header.get(key) in (None, ""):
                 return f"has no `{key}`"
-        tools, mode = header.get("tools"), header.get("approvalMode")
-        if tools and not isinstance(tools, list):
+        mode = header.get("approvalMode")
+        if isinstance(header.get("tools"), dict):
             return "has `tools` that are no list"
         if mode not in (None, "", *MODES):
             return f"has the mode `{excerpt(str(mode))}`"
         return None
 
+    def _is_unread(self) -> bool:
+        """Whether the version that is followed takes `tools` for no list, which is noted.
+
+        That one reads a list by the two blanks before each `-` alone: without them the agent has every tool, and any
+        other text makes it refuse the agent, which later versions load with the tools that the text names.
+        """
+        lines = _TOOLS.search(self.text.document.source.text)
+        if lines is None or self.text.document.data.get("tools") is None:
+            return False
+        if not lines["inline"] and lines["below"].startswith("- "):
+            message = f"{NAMED} takes no item without two blanks before its `-`, so `tools` does nothing"
+            self.files.note("LDO151", self._place("tools", of_key=True), message, _IN_LINES)
+            return True
+        if lines["inline"] or not lines["below"].startswith("  - "):
+            message = f"{NAMED} takes these `tools` for no list, so it does not load this agent"
+            hint = _IN_LINES if [*self._listed()] else None
+            self.files.note("LDO152", self._place("tools", of_key=True), message, hint)
+        return False
+
+    def _listed(self) -> Iterator[tuple[str, Place]]:
+        """The names of `tools`, of which later versions read a text with commas as well."""
+        value = self.text.document.data.get("tools")
+        if isinstance(value, str):
+            yield from ((each.strip(), self._place("tools")) for each in value.split(",") if each.strip())
+        else:
+            yield from ((str(each), self._place("tools", number)) for number, each in enumerate(items(value)))
+
     def _grants(self, rules: QwenRules, without: set[str]) -> Iterator[Grant]:
-        for number, name in enumerate(items(self.text.document.data.get("tools"))):
-            place = self._place("tools", number)
-            tool = DISPLAYED.get(str(name), str(name))
+        for name, place in self._listed():
+            tool = DISPLAYED.get(name, name)
             if tool in without or tool in _WITHOUT:
                 continue
             if tool in LINES:
@@ -267,5 +300,5 @@ class _QwenAgent:
                 yield from rules.server(server, known, place, self.home.trusted.get(server))
             else:
                 meant = ALIASES.get(tool)
-                message = f"Qwen Code has no tool `{excerpt(tool)}`"
+                message = f"{NAMED} has no tool `{excerpt(tool)}`"
                 self.files.note("LDO250", place, message, renaming(place, tool, meant))

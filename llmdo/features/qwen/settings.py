@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from llmdo.base.diagnostic import excerpt, nearest
 from llmdo.base.parts import table
 from llmdo.base.values import dataclass, replace
-from llmdo.features.qwen.table import ALIASES, TABLE
+from llmdo.features.qwen.table import ALIASES, NAMED, TABLE
 from llmdo.foreign import servers
 from llmdo.foreign.files import renaming
 from llmdo.foreign.permissions import STRICTEST, WORDS, PermissionRule, RuleTable, form
@@ -192,7 +192,7 @@ def _rules(
             continue
         rule = replace(rule, tool=ALIASES.get(rule.tool, rule.tool))
         if rule.tool not in LINES and not rule.tool.startswith("mcp__"):
-            message = f"Qwen Code 0.15 has no tool `{excerpt(rule.tool)}`"
+            message = f"{NAMED} has no tool `{excerpt(rule.tool)}`"
             is_search = "search" in rule.tool.lower()
             near = nearest(rule.tool, [each for each in (*LINES, *ALIASES) if is_search == ("earch" in each)])
             files.note("LDO250", at, message, renaming(at, rule.tool, near))

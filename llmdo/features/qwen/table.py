@@ -6,6 +6,8 @@ from llmdo.foreign.lines import EDITS, FETCHES, RUNS, SERVES, WRITES, Line
 
 VERSION = "0.15.10"
 """The version of Qwen Code whose code this follows."""
+NAMED = f"Qwen Code {VERSION.rpartition('.')[0]}"
+"""That version in messages: a later one may have more."""
 _TOOLS = "https://qwenlm.github.io/qwen-code-docs/en/developers/tools/introduction"
 _SETTINGS = "https://qwenlm.github.io/qwen-code-docs/en/users/configuration/settings"
 _MCP = "https://qwenlm.github.io/qwen-code-docs/en/users/features/mcp"

@@ -604,7 +604,9 @@ def test_the_line_that_a_hint_gives_takes_away_what_the_action_allows(
     tmp_path: Path, case: str, line: str
 ) -> None:
     shutil.copytree(CASES / case, tmp_path, dirs_exist_ok=True)
-    (flow,) = findings.check(foreign.read("github-actions", tmp_path))
+    (flow,) = (
+        each for each in findings.check(foreign.read("github-actions", tmp_path)) if each.code != "LDO152"
+    )
     named = re.search(r"(?:--disallowedTools |disallowed_tools: )([^`]+)`", flow.hint or "")
     assert named
     path = tmp_path / ".github/workflows/claude.yml"
@@ -613,7 +615,8 @@ def test_the_line_that_a_hint_gives_takes_away_what_the_action_allows(
         rf"{key}: .*", lambda _: f"{key}: {line.format(named[1])}", path.read_text(encoding="utf-8")
     )
     path.write_text(text, encoding="utf-8")
-    assert not findings.check(foreign.read("github-actions", tmp_path))
+    after = findings.check(foreign.read("github-actions", tmp_path))
+    assert {each.code for each in after} <= {"LDO152"}, "it has no token yet, which is noted as well"
 
 
 @pytest.mark.parametrize("tool", ["Agent", "Bash", "Write", "WebFetch", "WebSearch", "mcp__github__get_me"])

@@ -1,0 +1,73 @@
+"""The types of Codex's settings: it refuses a file in which one is of another type."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from llmdo.syntax.document import Route
+
+_TEXT, _NUMBER, _SWITCH = "a text", "a number", "`true` or `false`"
+_LIST, _TABLE, _TABLES = "a list", "a table", "a table of tables"
+_TYPES = {
+    **dict.fromkeys(
+        (
+            "approvals_reviewer", "compact_prompt", "default_permissions", "developer_instructions", "file_opener",
+            "instructions", "log_dir", "model", "model_instructions_file", "model_reasoning_effort",
+            "model_reasoning_summary", "model_verbosity", "oss_provider", "personality", "plan_mode_reasoning_effort",
+            "review_model", "sandbox_mode", "service_tier", "web_search",
+        ),
+        _TEXT,
+    ),
+    **dict.fromkeys(("model_context_window", "project_doc_max_bytes", "tool_output_token_limit"), _NUMBER),
+    **dict.fromkeys(
+        (
+            "allow_login_shell", "check_for_update_on_startup", "disable_paste_burst",
+            "include_permissions_instructions", "show_raw_agent_reasoning",
+        ),
+        _SWITCH,
+    ),
+    **dict.fromkeys(("project_doc_fallback_filenames", "project_root_markers"), _LIST),
+    **dict.fromkeys(
+        ("analytics", "feedback", "history", "memories", "sandbox_workspace_write", "shell_environment_policy", "tui"),
+        _TABLE,
+    ),
+    **dict.fromkeys(("mcp_servers", "plugins", "projects"), _TABLES),
+}  # fmt: skip
+"""The settings that a project may have, each with its type (`config_toml.rs`), but for those that Codex never takes
+from one."""
+
+
+def fits(key: str, value: object) -> bool:
+    """Whether a value is of the type of a setting; what has no known type has any."""
+    match _TYPES.get(key):
+        case "a text":
+            return isinstance(value, str)
+        case "a number":
+            return isinstance(value, int) and not isinstance(value, bool)
+        case "`true` or `false`":
+            return isinstance(value, bool)
+        case "a list":
+            return isinstance(value, list)
+        case "a table":
+            return isinstance(value, dict)
+        case "a table of tables":
+            return isinstance(value, dict) and all(isinstance(each, dict) for each in value.values())
+    return True
+
+
+def misfits(data: Mapping[str, object]) -> Iterator[tuple[Route, str]]:
+    """The settings of another type than Codex takes, each with that type."""
+    for key, value in data.items():
+        if not fits(key, value):
+            yield (key,), _TYPES[key]
+        elif key == "approval_policy" and not isinstance(value, str) and not _is_granular(value):
+            yield (key,), "a text, or a table `granular` alone"
+        elif key == "skills" and isinstance(value, dict) and isinstance(value.get("config"), dict):
+            yield (key, "config"), "a list of tables"
+
+
+def _is_granular(value: object) -> bool:
+    return isinstance(value, dict) and [*value] == ["granular"]
