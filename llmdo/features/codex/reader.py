@@ -278,7 +278,7 @@ class _CodexProject:
         """Notes settings for whose type Codex does not start (watched with 0.169.0); what they say is shown."""
         for route, wanted in misfits(document.data):
             message = (
-                f"Codex 0.169 wants {wanted} as `{'.'.join(map(str, route))}`: it refuses the whole file and does not "
+                f"Codex wants {wanted} as `{'.'.join(map(str, route))}`: it refuses the whole file and does not "
                 "start, so nothing of it is in force"
             )
             self.files.note("LDO152", Place(document, route, of_key=True), message, _AS_TYPE.get(route))
