@@ -171,7 +171,7 @@ class _WorkflowReader:
                 elif not is_optional:
                     at = Place(importing, ("imports", number)).location
                     where = "is fetched from GitHub" if "@" in path else "is not among these files"
-                    if copies:
+                    if len(copies) > 1:
                         where += f", and no lock says which of its {len(copies)} copies counts"
                     message = f"`{excerpt(str(name))}` {where}, so nothing is known of what it adds"
                     self.files.problems.append(finding("LDO250", at, message))
