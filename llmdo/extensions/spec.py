@@ -54,6 +54,8 @@ class ForeignFormat:
     """Whether no file says the tools of agents that its client brings along."""
     hooks_of: str = ""
     """The format whose sessions run its agents, so that their hooks are asked before calls of these."""
+    named_in_hooks: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """By a glob over its tools, the names that matchers of its hooks have for them, if they are others."""
     few_tools: str = ""
     """A line that gives an agent the tools that only read."""
     few_in_json: str = ""

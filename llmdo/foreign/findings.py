@@ -348,9 +348,13 @@ def foreign_inherits_everything(project: Foreign) -> Iterator[Diagnostic]:
 
 
 def _late_header(spec: ForeignFormat, agent: Agent) -> LateHeader | None:
-    """The header of an agent's file that is none, of a second one only where it has what would give fewer tools."""
+    """The header of an agent's file that is none, of a second one only where it has what would give fewer tools.
+
+    One below blank lines alone was read all the same.
+    """
     if in_a_header(agent.at):
-        return late_header(agent.at.document.source)
+        late = late_header(agent.at.document.source)
+        return None if late and late.is_below_blanks and agent.header else late
     second = second_header(agent.at.document.source)
     key = few_tools(spec, agent.at).partition(":")[0].strip('"')
     return second if second and key in second.keys and key not in agent.header else None
@@ -378,7 +382,7 @@ def _why_everything(spec: ForeignFormat, agent: Agent) -> str:
         return spec.without_list
     if agent.at.document.problems and not agent.header:
         return "its header is ignored"
-    if in_a_header(agent.at):
+    if in_a_header(agent.at) and not agent.header:
         return "its file has no header"
     if isinstance(listed, list) and spec.switches_tools:
         return f"its `tools` is a list, where {spec.product} reads a table"

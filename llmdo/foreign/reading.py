@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
 from itertools import islice
@@ -32,6 +33,7 @@ _CUT = re.compile(r"---[ \t]*\n(?P<header>.*?)---", re.DOTALL)
 _BELOW_CUT = re.compile(r"---[ \t]*\n.*?(?P<end>^---).*?\n(?P<lost>.*?)^---[ \t]*$", re.DOTALL | re.MULTILINE)
 _END = re.compile(r"^---[ \t]*$", re.MULTILINE)
 _FENCE = "---"
+_FIRST = 2  # the line of a file in which a header begins
 _NEWLINE = "\n"
 _KEY = re.compile(r"([A-Za-z_][A-Za-z0-9_.-]*)[ \t]*:(?=[ \t]|$)[ \t]*(.*)")
 _TOOL = re.compile(r"[^\s,()\"'\[\]]+(?:\((?:[^()]|\([^()]*\))*\))?")
@@ -270,7 +272,7 @@ def _by_chunks(
 
     data: dict[str, Json] = {}
     spans: list[Callable[[], Spans]] = []
-    for line, lines in _chunks(header.split("\n"), keys):
+    for line, lines in _apart(source, _chunks(header.split("\n"), keys)):
         chunk = "\n".join(lines)
         parsed = in_yaml.parse(source, chunk)
         shift = first + line - 2
@@ -304,6 +306,25 @@ def _chunks(lines: list[str], keys: frozenset[str]) -> Iterator[tuple[int, list[
             yield at, lines[at:number]
             at = number
     yield at, lines[at:]
+
+
+def _apart(source: Source, chunks: Iterable[tuple[int, list[str]]]) -> Iterator[tuple[int, list[str]]]:
+    """The chunks, of which one with a fault below a key of others keeps what stands above, and each key is one more.
+
+    A key of others in a text that is no YAML itself is a part of the text.
+    """
+    from llmdo.syntax.header import parse
+
+    for at, lines in chunks:
+        others = [number for number, line in enumerate(lines) if number and _KEY.match(line)]
+        problems = parse(source, "\n".join(lines)).problems if others else ()
+        span = problems[0].at.span if problems else None
+        cut = max((number for number in others if span and number <= span.line - _FIRST), default=0)
+        if not cut or parse(source, "\n".join(lines[:cut])).problems:
+            yield at, lines
+            continue
+        starts = [0, *(number for number in others if number >= cut), len(lines)]
+        yield from ((at + start, lines[start:end]) for start, end in itertools.pairwise(starts))
 
 
 def _plain(inline: str, block: list[str]) -> str | list[str]:

@@ -11,6 +11,7 @@ from llmdo.syntax.document import Place
 
 if TYPE_CHECKING:
     from llmdo.base.source import Location
+    from llmdo.extensions.spec import ForeignFormat
     from llmdo.foreign import Foreign
     from llmdo.foreign.flows import Flow
     from llmdo.foreign.team import Agent, Grant
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
 _BEFORE = frozenset({"beforeshellexecution", "beforetool", "pretooluse"})
 """The events of clients whose hooks may refuse a call."""
 
+_EVERY = "*"
+"""The matcher of a hook that is asked about every tool."""
 _PART = re.compile(r"(?:[\w-]|\.\*){1,80}")
 
 
@@ -27,17 +30,25 @@ def refuser(project: Foreign, flow: Flow) -> Location | None:
     sender = agents.get(flow.row.path[-2].name) if len(flow.row.path) > 1 else None
     if sender is None:
         return None
-    of_session = project.spec_of(sender).hooks_of
-    tool = flow.row.tool.partition("(")[0].lower()
+    spec = project.spec_of(sender)
+    of_session = spec.hooks_of
+    tools = _called(spec, flow.row.tool.partition("(")[0])
     asked = [
         event
         for agent in agents.values()
         if agent is sender
         or (not agent.path and project.form_of(agent) == of_session and _runs(agent, sender))
         for event in agent.events
-        if event.toolset.lower().removeprefix("hook ") in _BEFORE and _is_about(event, tool)
+        if event.toolset.lower().removeprefix("hook ") in _BEFORE and _is_about(event, tools)
     ]
+    asked.sort(key=lambda event: _matcher(event) == _EVERY)  # whoever names the tool means it
     return asked[0].at.location if asked else None
+
+
+def _called(spec: ForeignFormat, tool: str) -> tuple[str, ...]:
+    """The names in small letters by which matchers of hooks mean a tool."""
+    names = (each for name, each in spec.named_in_hooks.items() if fnmatchcase(tool, name))
+    return tuple(name.lower() for name in next(names, (tool,)))
 
 
 def _runs(session: Agent, sender: Agent) -> bool:
@@ -56,12 +67,18 @@ def _folder(agent: Agent) -> str:
     return above.removeprefix("/") if own else ""
 
 
-def _is_about(event: Grant, tool: str) -> bool:
-    """Whether the matcher of a hook's group names a tool, or there is none."""
+def _is_about(event: Grant, tools: tuple[str, ...]) -> bool:
+    """Whether the matcher of a hook's group names a tool by one of its names, or there is none."""
+    matcher = _matcher(event)
+    parts = re.split(r"[|,\s]+", matcher)
+    return matcher == _EVERY or any(_names(name, tool) for name in parts for tool in tools)
+
+
+def _matcher(event: Grant) -> str:
+    """The matcher of a hook's group in small letters."""
     numbers = [at for at, step in enumerate(event.at.route) if isinstance(step, int)]
     group = Place(event.at.document, event.at.route[: numbers[0] + 1]).data if numbers else None
-    matcher = str(group.get("matcher") or "*").lower() if isinstance(group, dict) else "*"
-    return matcher == "*" or any(_names(name, tool) for name in re.split(r"[|,\s]+", matcher))
+    return str(group.get("matcher") or _EVERY).lower() if isinstance(group, dict) else _EVERY
 
 
 def _names(name: str, tool: str) -> bool:

@@ -306,10 +306,13 @@ def _unused(team: Team, other: Team) -> set[str]:
 
 
 def _taken(team: Team) -> set[str]:
-    """The files of a team's agents; of a format with a manifest also those of copies, which are no more agents."""
+    """The files of a team's agents; of a format with a manifest also those of copies, which are no more agents.
+
+    A session is in no file, and so takes none.
+    """
     refused = {problem.at.path for problem in team.problems}
     copies = {*team.files} - refused if team.spec.by_manifest else set()
-    return copies | {agent.path for agent in team.agents}
+    return copies | {agent.path for agent in team.agents if agent.path}
 
 
 def _without(team: Team, paths: set[str]) -> Team:

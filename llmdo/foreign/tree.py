@@ -50,6 +50,14 @@ _LICENCES = tuple(
     for name in ("LICENSE", "LICENCE", "License", "COPYING", "LICENSE-MIT", "LICENSE-APACHE", "UNLICENSE")
     for ending in ("", ".md", ".txt", ".TXT", ".rst")
 )
+"""The usual names, which may be links to other files."""
+_LIKE_LICENCES = ("*[Ll][Ii][Cc][Ee][Nn][CcSs][Ee]*", "[Cc][Oo][Pp][Yy][Ii][Nn][Gg]*")
+_KIND = r"(?:A?GPL|APACHE|BOOST|BSD|CC0|EPL|ISC|LESSER|LGPL|MIT|MPL|ZERO)(?:[-_.]?v?[0-9][0-9.]*)?"
+_LICENCE = re.compile(
+    rf"(?:{_KIND}[-_.])?(?:(?:UN)?LICEN[CS]E|COPYING)(?:[-_.]{_KIND})?(?:\.(?:adoc|markdown|md|rst|txt))?",
+    re.IGNORECASE,
+)
+"""The name of the licence of a whole project, perhaps with its kind: one of a font or of others is none."""
 _OPEN = re.compile(
     r"Permission is hereby granted, free|Apache License|GNU (?:Affero |Lesser )?General Public|Mozilla Public License"
     r"|Redistribution and use in source|Eclipse Public License|Permission to use, copy, modify|CC0 |public domain"
@@ -61,7 +69,12 @@ _OPEN = re.compile(
 
 def is_published(tree: Tree) -> bool:
     """Whether a project has an open licence, so that its files are no secret."""
-    texts = (content[0].text[:20_000] for name in _LICENCES if (content := tree.read(name)))
+    named = filter(_LICENCE.fullmatch, tree.find(_LIKE_LICENCES)[0])
+    texts = (
+        content[0].text[:20_000]
+        for name in dict.fromkeys((*_LICENCES, *named))
+        if (content := tree.read(name))
+    )
     return any(_OPEN.search(" ".join(text.split())) for text in texts)
 
 

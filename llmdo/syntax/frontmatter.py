@@ -31,7 +31,7 @@ _DASHES = re.compile(r"(?:--?|-{4,})[ \t]*")
 
 
 class LateHeader(NamedTuple):
-    """A header that is none, as something stands above it, other dashes than three, or a header."""
+    """A header that is none, as something stands above it, blank lines, other dashes than three, or a header."""
 
     above: Location
     """The first line of what stands there; its own first line if that is a header."""
@@ -40,12 +40,16 @@ class LateHeader(NamedTuple):
     """Whether what stands there is a line of dashes, meant as the first of the header."""
     is_second: bool = False
     """Whether what stands there is a header, which then counts alone."""
+    is_below_blanks: bool = False
+    """Whether nothing but blank lines stands there."""
 
     @property
     def fault(self) -> str:
         """The reason why it is none, with its line as the place."""
         if self.is_second:
             return "the header above this one counts alone"
+        if self.is_below_blanks:
+            return "blank lines stand above the `---`"
         return "this is not the `---`" if self.is_misspelt else "this stands above the `---`"
 
     @property
@@ -53,6 +57,8 @@ class LateHeader(NamedTuple):
         """The change that makes it a header."""
         if self.is_second:
             return "make one header of the two"
+        if self.is_below_blanks:
+            return "delete the blank lines above it"
         return "write `---` as the first line" if self.is_misspelt else MOVE_DOWN
 
 
@@ -137,21 +143,18 @@ def _without_header(source: Source, problem: Diagnostic) -> WorkerText:
 
 
 def late_header(source: Source) -> LateHeader | None:
-    """The header with keys of an agent below a comment or a title; None without one, and in a sample of code."""
+    """The header with keys of an agent below a comment, a title or blank lines; None without one, and in a sample."""
     lines = source.text.split("\n")
     fences = [number for number, line in enumerate(lines) if line.rstrip() == FENCE]
     start, end, *_ = [*fences, 0, 0]
     if _DASHES.fullmatch(lines[0]) and (keys := _keys_between(lines, 0, start)):
         return LateHeader(source.location(Span(1, 1, 1, len(lines[0]) + 1)), keys, is_misspelt=True)
     first = next((number for number, line in enumerate(lines[:start]) if line.strip()), None)
-    if first is None or any(line.lstrip().startswith(_CODE) for line in lines[:start]):
+    if not start or any(line.lstrip().startswith(_CODE) for line in lines[:start]):
         return None
-    keys = _keys_between(lines, start, end)
-    return (
-        LateHeader(source.location(Span(first + 1, 1, first + 1, len(lines[first]) + 1)), keys)
-        if keys
-        else None
-    )
+    keys, above = _keys_between(lines, start, end), first or 0
+    at = source.location(Span(above + 1, 1, above + 1, len(lines[above]) + 1))
+    return LateHeader(at, keys, is_below_blanks=first is None) if keys else None
 
 
 def second_header(source: Source) -> LateHeader | None:
@@ -179,7 +182,7 @@ def _keys_of(lines: Sequence[str], start: int, end: int) -> frozenset[str]:
 
 
 def _no_header(source: Source) -> Diagnostic:
-    if late := late_header(source):
+    if (late := late_header(source)) and not late.is_below_blanks:
         fault = "this is not its `---`" if late.is_misspelt else "this stands above it"
         message = f"a worker starts with a header, and {fault}"
         return finding("LDO109", late.above, message, hint=late.hint)

@@ -16,7 +16,20 @@ if TYPE_CHECKING:
 
 @pytest.mark.parametrize(
     "pattern",
-    ["python3:*", "python3 *", "bash -c:*", "env *", "find:*", "npx *", "sed*", "*", ":*", "git *", "wget *"],
+    [
+        "python3:*",
+        "python3 *",
+        "bash -c:*",
+        "env *",
+        "find:*",
+        "npx *",
+        "node --version *",
+        "sed*",
+        "*",
+        ":*",
+        "git *",
+        "wget *",
+    ],
 )
 def test_a_pattern_that_lets_a_program_run_anything_is_the_whole_shell(pattern: str) -> None:
     assert str(commands(pattern)) == "proc.exec.unlisted"
@@ -33,6 +46,9 @@ def test_a_pattern_that_lets_a_program_run_anything_is_the_whole_shell(pattern: 
         "jq *",
         "bash",
         "command -v:*",
+        "gh --version:*",
+        "git --version *",
+        "python3 --version*",
         "*/scripts/quick.sh:*",
         "python3 */x.py:*",
         "curl -s:*",

@@ -400,7 +400,7 @@ _FORMS: tuple[tuple[re.Pattern[str], Callable[[Edited, re.Match[str], Diagnostic
     (re.compile(r"write `---` as the first line"), first_line),
     (re.compile(rf"write {_LINE} in its header, with `---` as its first line"), first_line),
     (re.compile(r"delete the `(?P<text>[^`]+)`"), deleted),
-    (re.compile(r"delete every blank and empty line around it"), blank_out),
+    (re.compile(r"delete (?:every blank and empty line around it|the blank lines above it)"), blank_out),
     (re.compile(r"move what stands above the header below it"), moved_down),
     (re.compile(r"make one header of the two"), joined),
     (re.compile(rf"write {_LINE} in its header, moved up to the start of the file"), moved_down),

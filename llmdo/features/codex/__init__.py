@@ -12,7 +12,22 @@ RULES = f"{FOLDER}rules/*.rules"
 HOOKS = f"{FOLDER}hooks.json"
 FILES = (CONFIG, AGENTS, RULES, PROFILES, HOOKS)
 
+_SHELL = ("Bash",)
+
 EXTENSION = Extension(
     name="codex",
-    formats={"codex": ForeignFormat(FILES, "llmdo.features.codex", "Codex", below=FILES, has_sandbox=True)},
+    formats={
+        "codex": ForeignFormat(
+            FILES,
+            "llmdo.features.codex",
+            "Codex",
+            below=FILES,
+            has_sandbox=True,
+            named_in_hooks={
+                "shell": _SHELL,
+                "unsandboxed *": _SHELL,
+                "apply_patch": ("apply_patch", "Edit", "Write"),
+            },
+        )
+    },
 )

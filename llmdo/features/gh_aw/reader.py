@@ -157,8 +157,9 @@ class _WorkflowReader:
                 if path in seen:
                     continue
                 seen.add(path)
-                if "@" in path:
-                    path = self._cached(path, main) or path
+                copies = self._cached(path, main) if "@" in path else ()
+                if copies and self._are_alike(copies):
+                    path = copies[0]
                 if not leaves(path) and self.files.source(path):
                     self.parts.add(path)
                     text = self._header(path)
@@ -170,19 +171,26 @@ class _WorkflowReader:
                 elif not is_optional:
                     at = Place(importing, ("imports", number)).location
                     where = "is fetched from GitHub" if "@" in path else "is not among these files"
+                    if len(copies) > 1:
+                        where += f", and no lock says which of its {len(copies)} copies counts"
                     message = f"`{excerpt(str(name))}` {where}, so nothing is known of what it adds"
                     self.files.problems.append(finding("LDO250", at, message))
 
-    def _cached(self, name: str, main: Document) -> str | None:
-        """The copy that gh-aw keeps of `OWNER/REPOSITORY/PATH@REF`, by its commit; of several, that of the lock."""
+    def _cached(self, name: str, main: Document) -> Sequence[str]:
+        """The copies that gh-aw keeps of `OWNER/REPOSITORY/PATH@REF`, by their commits; of several, those of the lock.
+
+        Where the lock names none, each may be the one.
+        """
         owner, repository, path = (*name.partition("@")[0].split("/", 2), "", "")[:3]
         file = path.replace("/", "_")
         pattern = f"{CACHE}/{escape(owner)}/{escape(repository)}/*/{escape(file)}"
         copies = self.files.find([pattern]) if file else ()
-        if len(copies) > 1:
-            locked = self.files.tree.read(main.source.path.removesuffix(".md") + ".lock.yml")
-            copies = tuple(copy for copy in copies if locked and copy in locked[0].text)
-        return copies[0] if len(copies) == 1 else None
+        locked = self.files.tree.read(main.source.path.removesuffix(".md") + ".lock.yml")
+        return [copy for copy in copies if locked and copy in locked[0].text] or copies
+
+    def _are_alike(self, copies: Sequence[str]) -> bool:
+        """Whether all copies of a file say the same."""
+        return len({source.text if (source := self.files.source(copy)) else None for copy in copies}) == 1
 
     def _judge(self, document: Document) -> None:
         judge_tools(self.files, document)

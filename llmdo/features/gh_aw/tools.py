@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from llmdo.base.parts import table
+from llmdo.base.diagnostic import excerpt
+from llmdo.base.parts import table, text
 from llmdo.base.values import dataclass, replace
 from llmdo.features.gh_aw.strangers import fetched, is_filtered, opened
 from llmdo.features.gh_aw.table import TABLE
@@ -139,7 +140,7 @@ def grants_of(documents: Sequence[Document], prompt: str, at: Place) -> Iterator
             yield _fetching(grant, documents) if name == "web-fetch" else grant
     for document in documents:
         for name, (server, place) in servers.servers_in(document, "mcp-servers").items():
-            yield servers.grant(name, server, place, "allowed", "gh-aw")
+            yield from _of_server(servers.grant(name, server, place, "allowed", "gh-aw"))
     for name, place in outputs.items():
         is_own = place.route[1:2] == (JOBS,)
         kind = "jobs.JOB" if is_own else "assign-to-agent" if name in TO_AGENTS else "OUTPUT"
@@ -147,6 +148,20 @@ def grants_of(documents: Sequence[Document], prompt: str, at: Place) -> Iterator
         output = f"safe-outputs.{name}"
         is_here = not is_own and "target-repo" not in table(place._replace(of_key=False).data)
         yield from (replace(grant, of_repository=is_here) for grant in _grants(line, output, output, place))
+
+
+def _of_server(whole: Grant) -> Iterator[Grant]:
+    """The tools of a server that `allowed` of its table names; all of it if that has `*` or none.
+
+    What ends a tool is the end of its server: a list that loses its last one gives all of them.
+    """
+    listed = whole.at._replace(route=(*whole.at.route, "allowed")).data
+    names = [*dict.fromkeys(filter(None, map(text, listed if isinstance(listed, list) else ())))]
+    if not names or "*" in names:
+        yield whole
+        return
+    for name in names:
+        yield replace(whole, tool=name, narrower=f"take `{excerpt(whole.tool)}` out of `mcp-servers`")
 
 
 def judge_tools(files: Files, document: Document) -> None:

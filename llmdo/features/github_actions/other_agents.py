@@ -29,6 +29,7 @@ from llmdo.features.opencode import SETTINGS as OPENCODE_SETTINGS
 from llmdo.features.opencode.permissions import RULES, as_with, rules_of, rules_of_agent
 from llmdo.features.opencode.reader import BUILT_IN, agent_name
 from llmdo.features.opencode.reader import KEYS as OPENCODE_KEYS
+from llmdo.features.opencode.settings import is_on
 from llmdo.features.opencode.table import SEARCHING_MODELS
 from llmdo.foreign import servers
 from llmdo.foreign.files import Files
@@ -267,7 +268,8 @@ def opencode_grants(site: Site, tree: Checkout) -> tuple[tuple[Grant, ...], bool
                 grants += by_command(site, token, ruling.rule.pattern or "", tool, allowed_at)
     for each in documents:
         for name, server in table(each.data, "mcp").items():
-            grants.append(servers.grant(name, servers.server_of(server), at, "allowed", "opencode.json"))
+            if is_on(Place(each, ("mcp", name))):
+                grants.append(servers.grant(name, servers.server_of(server), at, "allowed", "opencode.json"))
     return tuple(grants), not rules
 
 

@@ -93,6 +93,7 @@ def read(tree: Tree) -> Team:
         agents=loaded,
         files=files.paths,
         problems=tuple(files.problems),
+        starts="allowed",  # with the client, and nobody is asked
         max_depth=max((agent.max_depth or 0 for agent in loaded), default=1),
     )
 
@@ -186,7 +187,7 @@ class _OpencodeProject:
         known = {name: each for name, each in known.items() if self._may_start(each[1])}
         servers.judge(self.files, known)
         self.code.judge(common)
-        known = {name: (server, at) for name, (server, at) in known.items() if _is_on(at)}
+        known = {name: (server, at) for name, (server, at) in known.items() if settings.is_on(at)}
         switched_on = {
             name: each for name, each in self.declared.items() if each.header.get("disable") is not True
         }
@@ -331,8 +332,3 @@ class _OpencodeProject:
 def _may_search(model: str) -> bool:
     """Whether a model is named that may come with a search."""
     return bool(model) and searches(model) is not False
-
-
-def _is_on(server: Place) -> bool:
-    """Whether a server is started."""
-    return table(server.data).get("enabled") is not False

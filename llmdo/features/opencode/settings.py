@@ -53,6 +53,11 @@ def servers_in(document: Document) -> dict[str, tuple[Server, Place]]:
     }
 
 
+def is_on(server: Place) -> bool:
+    """Whether a server is started."""
+    return table(server.data).get("enabled") is not False
+
+
 def judge(files: Files, document: Document) -> None:
     """Notes the keys that do nothing, of servers and of what formats and checks files."""
     for at, what, known in _tables(document):

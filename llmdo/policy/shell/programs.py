@@ -82,6 +82,13 @@ _COMMANDS: dict[str, tuple[str, ...]] = {
 }  # fmt: skip
 """First words after which a program runs the program or code in the next ones."""
 
+_ENDS_AT_VERSION = frozenset({"bash", "gh", "git", "make", "perl", "python", "python3"})
+"""Programs that run nothing any more after `--version`, whatever follows.
+
+Others take it back, as node does by `--no-version` and npm by `--version=false`; so it is with `--help`.
+"""
+_VERSION = "--version"
+
 _OPERANDS: dict[tuple[str, ...], int] = {
     ("chroot",): 1, ("docker", "exec"): 1, ("docker", "run"): 1, ("flock",): 1, ("kubectl", "exec"): 1, ("mosh",): 1,
     ("podman", "exec"): 1, ("podman", "run"): 1, ("script",): 1, ("ssh",): 1, ("su",): 1, ("taskset",): 1,
@@ -221,8 +228,10 @@ def leaves_program_open(words: Sequence[str], *, are_paths: bool) -> bool:
     """Whether arguments after `words`, which begin a command, would determine the program or code to run.
 
     `timeout 5` and `timeout 5 python` leave it open, `timeout 5 python a.py` does not; `git bisect` does, `git log`
-    does not; `pytest` does unless the arguments `are_paths`.
+    does not; `pytest` does unless the arguments `are_paths`. `git --version` does not.
     """
+    if words[0] in _ENDS_AT_VERSION and tuple(words[1:2]) == (_VERSION,):
+        return False
     rest = tuple(_named(words))
     if words[-1].startswith("-") and runs_programs(words[:-1], words[-1:]):
         return True
