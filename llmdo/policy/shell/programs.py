@@ -82,6 +82,11 @@ _COMMANDS: dict[str, tuple[str, ...]] = {
 }  # fmt: skip
 """First words after which a program runs the program or code in the next ones."""
 
+BEFORE_PROGRAMS = frozenset(
+    (program, *words.split()) for program, several in _COMMANDS.items() for words in several
+)
+"""The beginnings of commands that these are."""
+
 _OPERANDS: dict[tuple[str, ...], int] = {
     ("chroot",): 1, ("docker", "exec"): 1, ("docker", "run"): 1, ("flock",): 1, ("kubectl", "exec"): 1, ("mosh",): 1,
     ("podman", "exec"): 1, ("podman", "run"): 1, ("script",): 1, ("ssh",): 1, ("su",): 1, ("taskset",): 1,
