@@ -11,7 +11,7 @@ from llmdo.base.values import dataclass, replace
 from llmdo.features.kiro.expressions import CommandExpression, part_of
 from llmdo.features.kiro.table import NAMES, TABLE
 from llmdo.foreign import servers
-from llmdo.foreign.instead import ASKED, LONGEST
+from llmdo.foreign.instead import ASKED, ASKED_BUT_TO_READ, LONGEST
 from llmdo.foreign.permissions import STRICTEST, WORDS, PermissionRule, RuleTable, parted
 from llmdo.foreign.team import MAX_NAME
 from llmdo.syntax.document import Place
@@ -108,7 +108,9 @@ class KiroPermissions:
             elif ruling.decision == "allowed" and (
                 RULES.whole(ruling.rule, line.tool) or ruling.rule is alike[0]
             ):
-                yield replace(_with_others(grant, ruling.rule, alike), left_by=self._left_by(line, alike))
+                loss = ASKED_BUT_TO_READ if line.tool == SHELL and self.reads_at else ASKED
+                grant = _with_others(grant, ruling.rule, alike, loss)
+                yield replace(grant, left_by=self._left_by(line, alike))
         if line.tool == SHELL and (place := self.reads_at):
             reads = replace(line, capabilities=(_READS,), decision="allowed")
             yield reads.grant(at, place.document.source.path, toolset=toolset or line.tool, rule_at=place)
@@ -170,8 +172,8 @@ def _out_of(name: str, rules: Sequence[PermissionRule]) -> str:
     return f"{', '.join(names) if is_named else 'every rule about it'} out of `{name}`"
 
 
-def _with_others(grant: Grant, rule: PermissionRule, alike: Sequence[PermissionRule]) -> Grant:
-    """The grant, with all rules that have to go before a person is asked."""
+def _with_others(grant: Grant, rule: PermissionRule, alike: Sequence[PermissionRule], loss: str) -> Grant:
+    """The grant, with all rules that have to go before a person is asked, and what is lost then."""
     by_list = _by_list(alike)
     name = _list_of(rule)
     own = tuple(dict.fromkeys(each.pattern or each.tool for each in by_list.pop(name)))
@@ -180,7 +182,7 @@ def _with_others(grant: Grant, rule: PermissionRule, alike: Sequence[PermissionR
         grant,
         unasked_by=own if is_named else (),
         unasked_also=tuple(_out_of(*each) for each in by_list.items()),
-        loss=ASKED if is_named else "",
+        loss=loss if is_named or name == "allowedTools" else "",
     )
 
 
