@@ -20,6 +20,7 @@ from llmdo.syntax.tree import Places, last_name, parse
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
 
+    from llmdo.base.diagnostic import Diagnostic
     from llmdo.base.source import Source, Span
     from llmdo.base.values import Json
     from llmdo.syntax.document import Route
@@ -186,14 +187,7 @@ class _DecoratorReader:
             data["name"] = self._otherwise(function, call, is_given=any(key == "name" for key, _ in pairs))
         self._index.setdefault(("name",), (whole, whole))
         shown = f"the agent `{excerpt(name)}`" if isinstance(name, str) else _of_function(function)
-        problems = tuple(
-            finding(
-                "LDO154",
-                self._source.location(place),
-                f"`{key}` of {shown} is worked out in code, so it was not read",
-            )
-            for key, place in self._unread
-        )
+        problems = tuple(self._notes(shown))
         index = self._index
         prompt = data.get("instruction")
         return Card(
@@ -202,6 +196,12 @@ class _DecoratorReader:
             prompt=prompt if isinstance(prompt, str) else "",
             is_tool=False,
         )
+
+    def _notes(self, agent: str) -> Iterator[Diagnostic]:
+        """The findings about what was not read of an agent, named as a sentence has it."""
+        for key, place in self._unread:
+            message = f"`{key}` of {agent} is worked out in code, so it was not read"
+            yield finding("LDO154", self._source.location(place), message)
 
     def _otherwise(self, function: Function, call: ast.Call, *, is_given: bool) -> str:
         """The name of an agent without one that can be read; with its line if only code knows it and none tells."""
