@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 
 from llmdo.foreign.lines import EDITS, FETCHES
 from llmdo.policy.authority import Capability
-from llmdo.policy.shell.programs import OPEN_BY_OPTION, VALUED, is_launcher
+from llmdo.policy.shell.programs import BEFORE_PROGRAMS, OPEN_BY_OPTION, VALUED, is_launcher
 from llmdo.policy.shell.rules import EXEC, UNLISTED, ShellRule
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
+    from collections.abc import Collection, Iterator, Mapping, Sequence
 
 _REST = re.compile(r"(?::\*|\s*\*)\s*$")
 """Endings of a pattern that let anything follow: `git log:*`, `git log *`, `git log*`."""
@@ -136,6 +136,18 @@ def commands(
         return EXEC
     options = _UNSEEN if sees_options else _RUN_BY_OPTION
     return UNLISTED if is_open and _runs_others(tuple(map(_name, words)), options) else EXEC
+
+
+def gone_on(pattern: str) -> Iterator[str]:
+    """The pattern, and those for the commands that a word before its `*` may go on to be: `difftool` for `diff*`."""
+    yield pattern
+    *before, stem = _REST.sub("", pattern).split() or ("",)
+    if before and not pattern.endswith(f" {stem} *"):
+        known = {*BEFORE_PROGRAMS, *_BEFORE_OTHERS, *_RUN_BY_OPTION}
+        others = {
+            each[len(before)] for each in known if list(each[: len(before)]) == before and each[len(before) :]
+        }
+        yield from (f"{' '.join(before)} {each} *" for each in sorted(others) if each.startswith(stem))
 
 
 def through(tool: str) -> str:

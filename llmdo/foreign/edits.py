@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from llmdo.base.diagnostic import excerpt, place
 from llmdo.base.parts import items
+from llmdo.base.values import replace
 from llmdo.extensions.spec import NO_COMMANDS
 from llmdo.foreign.building import EVENTS, named
 from llmdo.foreign.commands import through
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
     from llmdo.foreign.flows import Flow, FlowLegs
     from llmdo.foreign.team import Agent, Grant
     from llmdo.reach.flows import Entrance, UnaskedEnd
+    from llmdo.reach.rows import Hop
 
 NUMBERED = re.compile(r" \(\d+\)$")
 """The number of a toolset of which several have one name."""
@@ -124,6 +126,14 @@ def place_of_change(agent: Agent | None, given: Grant, change: str, at: Place) -
     return agent.at if agent and is_elsewhere and given.refusal and given.refusal in change else at
 
 
+def as_named(path: Sequence[Hop]) -> tuple[Hop, ...]:
+    """A path whose last hop has the name that files give the toolset, without the number of one of several."""
+    if not path:
+        return ()
+    *before, last = path
+    return (*before, replace(last, name=NUMBERED.sub("", last.name)))
+
+
 def way_text(flow: Flow) -> str:
     """The way out, as a sentence has it."""
     tool = f"`{excerpt(flow.row.tool if flow.row.tool not in ('*', '(start)') else flow.row.path[-1].name)}`"
@@ -137,7 +147,7 @@ def way_text(flow: Flow) -> str:
         case WayOut.PUBLIC_HOST:
             return f"what it writes to `{flow.row.capability.scope or 'github.com'}`"
         case WayOut.OPEN_SERVER:
-            return f"the server `{excerpt(flow.row.path[-1].name)}`"
+            return f"the server `{excerpt(NUMBERED.sub('', flow.row.path[-1].name))}`"
 
 
 def left_after(flow: Flow, after: FlowEdit) -> list[Spot]:
@@ -202,7 +212,8 @@ def unsure_after(flow: Flow, after: FlowEdit, *, as_grave: bool) -> str:
 def tools_text(spots: Iterable[Spot]) -> str:
     """The first tools of several, as a sentence has them."""
     return names_text(
-        toolset if tool == "*" or worker.startswith(EVENTS) else tool for worker, toolset, tool in spots
+        NUMBERED.sub("", toolset) if tool == "*" or worker.startswith(EVENTS) else tool
+        for worker, toolset, tool in spots
     )
 
 

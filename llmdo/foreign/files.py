@@ -224,11 +224,21 @@ class Files:
                 self.unknown_key(Place(document, (*route, key), of_key=True), key, known)
 
     def unknown_server(
-        self, place: Place, name: str, known: Iterable[str], lacking: str = _LACKING, hint: str | None = None
+        self,
+        place: Place,
+        name: str,
+        known: Iterable[str],
+        lacking: str = _LACKING,
+        hint: str | None = None,
+        *,
+        otherwise: str = "",
     ) -> None:
-        """Notes an MCP server that no file of the project declares, or not the file that `lacking` names."""
+        """Notes an MCP server that no file of the project declares, or not the file that `lacking` names.
+
+        `otherwise`: the hint where no name is like it, if the server cannot be a person's own.
+        """
         message = f"{lacking} `{excerpt(name)}`"
-        hint = hint or renaming(place, name, nearest(name, known)) or _OF_A_PERSON
+        hint = hint or renaming(place, name, nearest(name, known)) or otherwise or _OF_A_PERSON
         self.note_together("LDO250", place, message, hint)
 
     def unknown_tool(

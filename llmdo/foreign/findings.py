@@ -12,6 +12,7 @@ from llmdo.foreign import advice, flows, legs
 from llmdo.foreign.building import EVERYONE, named
 from llmdo.foreign.decisions import STARTS
 from llmdo.foreign.edits import (
+    as_named,
     ends_all_calls,
     names_text,
     way_text,
@@ -526,10 +527,11 @@ def _of_flow(project: Foreign, code: str, name: str, flow: Flow, sentence: str) 
     perhaps = f"; a hook before `{excerpt(flow.row.tool)}` may refuse it ({place(hook)})" if hook else ""
     condition = advice.condition(project, flow)
     way = f"{way_text(flow)}{legs.by_option(project, flow)}"
+    row = replace(flow.row, path=as_named(flow.row.path), source=as_named(flow.row.source))
     return finding(
         code,
         project.graph.entries[name].at.location,
-        f"`{name}` {sentence}, by {way}: `{legs_text(flow.row)}`{by_whom}{perhaps}{condition}",
+        f"`{name}` {sentence}, by {way}: `{legs_text(row)}`{by_whom}{perhaps}{condition}",
         hint=advice.hint(project, flow),
         related=legs.places(project, flow),
         subject=name,

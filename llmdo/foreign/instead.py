@@ -33,6 +33,7 @@ LEFT_TO_OTHERS = (OTHERS_REFUSED, OTHERS_LOOKED_AT)
 """What follows for the rest where a rule names a part of a tool."""
 LOOKED_AT = "a second model then decides about each call of it"
 ASKED = "a person is then asked each time"
+ASKED_BUT_TO_READ = f"{ASKED}, except for commands that only read"
 ALSO = ", also in other agents without a rule about it"
 NO_HOST = "its commands then reach no host"
 CONFINED = "its commands then reach no host, and change only the project and temporary files"
@@ -100,7 +101,8 @@ def instead_of(spec: ForeignFormat, given: Grant, at: Place, *, is_way: bool) ->
         return _of_codex(given, at)
     if given.rule_at and key in _UNASKED_LISTS:
         rules = _rules_of(given) or f"`{excerpt(_marked(at) or given.tool, LONGEST)}`"
-        return Instead(f"take {', and '.join((f'{rules} out of `{key}`', *given.unasked_also))}", ASKED)
+        taken = ", and ".join((f"{rules} out of `{key}`", *given.unasked_also))
+        return Instead(f"take {taken}", given.loss if ASKED in given.loss else ASKED)
     if given.rule_at == at and given.unasked_by:
         if spec.switches_tools:
             return Instead(f'write `"ask"` for {_rules_of(given)}', given.loss)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from llmdo.base.diagnostic import Related
 from llmdo.foreign.building import named, named_events
 from llmdo.foreign.commands import through
-from llmdo.foreign.edits import NUMBERED, way_text
+from llmdo.foreign.edits import NUMBERED, as_named, way_text
 from llmdo.foreign.flows import WayOut
 from llmdo.foreign.server_words import in_words, says_making, says_reading
 from llmdo.policy.authority import gravity
@@ -61,7 +61,7 @@ def places(project: Foreign, flow: Flow) -> list[Related]:
     """The place that allows each leg."""
     source, private, way = ((leg, place_of(project, leg)) for leg in legs_of(flow))
     return [
-        Related(at.location, f"{leg.what}: `{leg_text(leg.path, leg.tool)}`")
+        Related(at.location, f"{leg.what}: `{leg_text(as_named(leg.path), leg.tool)}`")
         for leg, at in (source, _plainest(project, flow, private[0]) or private, way)
         if at
     ]

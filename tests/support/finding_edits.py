@@ -390,7 +390,7 @@ _FORMS: tuple[tuple[re.Pattern[str], Callable[[Edited, re.Match[str], Diagnostic
     (re.compile(r"write (?P<lines>`[^`]+`(?:, `[^`]+`)*) into it"), _into_server),
     (re.compile(rf"write {_LINE} under `permissions`(?:, or deny .*)?"), _read_only_token),
     (re.compile(r"take this out, as `[^`]+` allows commands by name, and take (?P<also>.*)"), _out_of_both),
-    (re.compile(r"take this out, and name the commands .*|take this line out and allow by name what it needs"), _out),
+    (re.compile(r"take this out, as `[^`]+` allows commands by name|take this out, and name the commands .*|take this line out and allow by name what it needs"), _out),
     (re.compile(r"take (?:this line|this|it) out|leave the key out|leave `[\w.-]+` out|remove `\w+`"), _out),
     (re.compile(r"leave it to each person's own `[^`]+`"), _out),
     (re.compile(r"set it(?: as `(?P<name>\w+)`)? in `(?P<path>[^`]+)`(?P<table>), for the session and all its agents"), _moved_to),

@@ -35,6 +35,7 @@ EXPLAINED = tuple(
         r"what it forbids is then allowed",
         r"(?:it|they) may come with an extension, or from settings of the repository or of a person; else Copilot skips (?:it|them)",
         r"it may come from a person's own configuration",
+        r"without _ an agent has the servers of its own _ alone",
         r"it may be one in Python whose name only code tells",
         r"the permissions are _(?:, _)*",
         r"the types are _(?:, _)* and _",

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import ast
 import re
+from collections import Counter
 from typing import TYPE_CHECKING
 
-from llmdo.base.diagnostic import finding
+from llmdo.base.diagnostic import excerpt, finding
 from llmdo.base.values import replace
 from llmdo.features.fast_agent.card import KEYS, TYPES, Card
 from llmdo.syntax.document import Document
@@ -17,8 +18,9 @@ from llmdo.syntax.module import outline
 from llmdo.syntax.tree import Places, last_name, parse
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Collection, Iterator, Mapping
 
+    from llmdo.base.diagnostic import Diagnostic
     from llmdo.base.source import Source, Span
     from llmdo.base.values import Json
     from llmdo.syntax.document import Route
@@ -85,8 +87,10 @@ def cards_in(source: Source) -> Iterator[Card]:
         for inner in ast.walk(function)
         if inner is not function and isinstance(inner, ast.FunctionDef | ast.AsyncFunctionDef)
     }
+    counts = Counter(function.name for function, _ in declared)
+    repeated = {name for name, count in counts.items() if count > 1}
     for function, call in declared:
-        reader = _DecoratorReader(source, names, places)
+        reader = _DecoratorReader(source, names, places, repeated)
         own = [_maker(call)] if are_apart else sorted(makers)
         given = [name for each in (*own, function.name) for name in tools.get(each, ())]
         scope = "/".join(filter(None, (outer.get(id(function)), _maker(call) if are_apart else "")))
@@ -115,6 +119,10 @@ def _instances(tree: ast.Module) -> set[str]:
     }
 
 
+def _of_function(function: Function) -> str:
+    return f"an agent of the function `{function.name}`"
+
+
 def _tools(functions: list[Function]) -> dict[str, list[str]]:
     """The functions that are tools, by the name of the agent's function or of the application."""
     tools: dict[str, list[str]] = {}
@@ -129,11 +137,15 @@ def _tools(functions: list[Function]) -> dict[str, list[str]]:
 class _DecoratorReader:
     """The reading of one decorator."""
 
-    def __init__(self, source: Source, names: Mapping[str, ast.expr], places: Places) -> None:
+    def __init__(
+        self, source: Source, names: Mapping[str, ast.expr], places: Places, repeated: Collection[str]
+    ) -> None:
         self._source = source
         self._names = names
         """The values of the names in the module's own scope."""
         self._places = places
+        self._repeated = repeated
+        """The functions of whose name there are several."""
         self._index: Index = {}
         self._unread: list[tuple[str, Span]] = []
         self._is_partial = False
@@ -170,17 +182,12 @@ class _DecoratorReader:
         listed = data.get(_FUNCTIONS)
         if tools and _FUNCTIONS in known:
             data[_FUNCTIONS] = [*(listed if isinstance(listed, list) else ()), *tools]
-        is_named = kind not in ("agent", _CUSTOM) or any(key == "name" for key, _ in pairs)
-        data.setdefault("name", function.name if is_named else _UNNAMED)
+        name = data.get("name")
+        if not isinstance(name, str):
+            data["name"] = self._otherwise(function, call, is_given=any(key == "name" for key, _ in pairs))
         self._index.setdefault(("name",), (whole, whole))
-        problems = tuple(
-            finding(
-                "LDO154",
-                self._source.location(place),
-                f"`{key}` of the agent `{function.name}` is worked out in code, so it was not read",
-            )
-            for key, place in self._unread
-        )
+        shown = f"the agent `{excerpt(name)}`" if isinstance(name, str) else _of_function(function)
+        problems = tuple(self._notes(shown))
         index = self._index
         prompt = data.get("instruction")
         return Card(
@@ -189,6 +196,20 @@ class _DecoratorReader:
             prompt=prompt if isinstance(prompt, str) else "",
             is_tool=False,
         )
+
+    def _notes(self, agent: str) -> Iterator[Diagnostic]:
+        """The findings about what was not read of an agent, named as a sentence has it."""
+        for key, place in self._unread:
+            message = f"`{key}` of {agent} is worked out in code, so it was not read"
+            yield finding("LDO154", self._source.location(place), message)
+
+    def _otherwise(self, function: Function, call: ast.Call, *, is_given: bool) -> str:
+        """The name of an agent without one that can be read; with its line if only code knows it and none tells."""
+        is_plain = isinstance(call.func, ast.Attribute) and call.func.attr in ("agent", _CUSTOM)
+        is_hidden = any(keyword.arg is None for keyword in call.keywords) and not is_given
+        if is_hidden or (is_given and function.name in self._repeated):
+            return f"{function.name}:{call.lineno}"
+        return _UNNAMED if is_plain and not is_given else function.name
 
     def _value(self, node: ast.expr, route: Route, depth: int = 0) -> Json:
         """The value of a literal, or of a name of the module that has one.

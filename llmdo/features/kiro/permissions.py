@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import re
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
 from llmdo.base.diagnostic import excerpt
 from llmdo.base.parts import items, table, text
 from llmdo.base.values import dataclass, replace
+from llmdo.features.kiro.expressions import CommandExpression, part_of
 from llmdo.features.kiro.table import NAMES, TABLE
 from llmdo.foreign import servers
-from llmdo.foreign.commands import commands
-from llmdo.foreign.instead import ASKED, LONGEST
-from llmdo.foreign.permissions import CONNECTS, STRICTEST, WORDS, PermissionRule, RuleTable, part, parted
+from llmdo.foreign.instead import ASKED, ASKED_BUT_TO_READ, LONGEST
+from llmdo.foreign.permissions import STRICTEST, WORDS, PermissionRule, RuleTable, parted
 from llmdo.foreign.team import MAX_NAME
-from llmdo.policy.shell.rules import UNLISTED
 from llmdo.syntax.document import Place
 
 if TYPE_CHECKING:
@@ -52,8 +50,6 @@ _LISTS = {
 }  # fmt: skip
 """The settings of a tool that let a part of it go unasked. What a part is denied takes nothing from the rest."""
 _READS = "proc.exec.read"
-_REGULAR = re.compile(r"[*+?\[\](){}|\\^$]")
-_ALTERNATIVES = re.compile(r"\((?:\?:)?([\w./-]+(?:\|[\w./-]+)*)\)")
 _EVERYTHING = frozenset({"*", "**", "**/*", ".*"})
 
 
@@ -82,25 +78,11 @@ def _names(rule: PermissionRule, tool: str) -> bool:
     return matches(rule.tool, tool) if tool.startswith("@") else _is_about(rule.tool, tool)
 
 
-def _part(capability: Capability, pattern: str) -> Capability:
-    """The part for a pattern: of commands a regular expression or a glob, of addresses none that confines."""
-    if capability == UNLISTED:
-        first, _, rest = pattern.replace(".*", " *").partition(" ")
-        programs = _ALTERNATIVES.fullmatch(first)
-        words = ["*" if _REGULAR.search(word) else word for word in rest.split()]
-        each = [
-            commands(" ".join(["*" if _REGULAR.search(program) else program, *words]))
-            for program in (programs[1].split("|") if programs else [first])
-        ]
-        return UNLISTED if UNLISTED in each else each[0]
-    return capability if capability == CONNECTS else part(capability, pattern)
-
-
 RULES = RuleTable(
     order=STRICTEST,
     names=_names,
     whole=lambda rule, _tool: rule.pattern is None or rule.pattern.strip() in _EVERYTHING,
-    part=_part,
+    part=part_of,
 )
 
 
@@ -126,7 +108,9 @@ class KiroPermissions:
             elif ruling.decision == "allowed" and (
                 RULES.whole(ruling.rule, line.tool) or ruling.rule is alike[0]
             ):
-                yield replace(_with_others(grant, ruling.rule, alike), left_by=self._left_by(line, alike))
+                loss = ASKED_BUT_TO_READ if line.tool == SHELL and self.reads_at else ASKED
+                grant = _with_others(grant, ruling.rule, alike, loss)
+                yield replace(grant, left_by=self._left_by(line, alike))
         if line.tool == SHELL and (place := self.reads_at):
             reads = replace(line, capabilities=(_READS,), decision="allowed")
             yield reads.grant(at, place.document.source.path, toolset=toolset or line.tool, rule_at=place)
@@ -136,7 +120,7 @@ class KiroPermissions:
     ) -> tuple[tuple[str, tuple[Capability, ...]], ...]:
         """The rules that still let parts of a tool go unasked when those that let all of it are gone."""
         left = (
-            (rule.pattern or rule.tool, parted(line.raised, rule.pattern or "", _part))
+            (rule.pattern or rule.tool, parted(line.raised, rule.pattern or "", part_of))
             for rule in RULES.about(self.rules, line.tool)
             if rule.decision == "allowed" and rule not in alike
         )
@@ -164,7 +148,7 @@ def _as_wide(rules: Iterable[PermissionRule], line: Line) -> list[PermissionRule
         rule
         for rule in RULES.about(rules, line.tool)
         if rule.decision == "allowed"
-        and (RULES.whole(rule, line.tool) or parted(line.raised, rule.pattern or "", _part) == line.raised)
+        and (RULES.whole(rule, line.tool) or parted(line.raised, rule.pattern or "", part_of) == line.raised)
     ]
 
 
@@ -188,8 +172,8 @@ def _out_of(name: str, rules: Sequence[PermissionRule]) -> str:
     return f"{', '.join(names) if is_named else 'every rule about it'} out of `{name}`"
 
 
-def _with_others(grant: Grant, rule: PermissionRule, alike: Sequence[PermissionRule]) -> Grant:
-    """The grant, with all rules that have to go before a person is asked."""
+def _with_others(grant: Grant, rule: PermissionRule, alike: Sequence[PermissionRule], loss: str) -> Grant:
+    """The grant, with all rules that have to go before a person is asked, and what is lost then."""
     by_list = _by_list(alike)
     name = _list_of(rule)
     own = tuple(dict.fromkeys(each.pattern or each.tool for each in by_list.pop(name)))
@@ -198,7 +182,7 @@ def _with_others(grant: Grant, rule: PermissionRule, alike: Sequence[PermissionR
         grant,
         unasked_by=own if is_named else (),
         unasked_also=tuple(_out_of(*each) for each in by_list.items()),
-        loss=ASKED if is_named else "",
+        loss=loss if is_named or name == "allowedTools" else "",
     )
 
 
@@ -267,7 +251,8 @@ def _of_settings(document: Document) -> Iterator[PermissionRule]:
             for number, pattern in enumerate(items(table(document.data, "toolsSettings", name).get(key))):
                 if isinstance(pattern, str):
                     at = Place(document, ("toolsSettings", name, key, number))
-                    yield PermissionRule(name, pattern, "allowed", at)
+                    read = CommandExpression(pattern) if key == "allowedCommands" else pattern
+                    yield PermissionRule(name, read, "allowed", at)
 
 
 def _of_capabilities(files: Files, document: Document) -> Iterator[PermissionRule]:

@@ -56,6 +56,10 @@ READS = frozenset({
 CALLING = "subagent"
 _FOLDER = ".kiro/agents/"
 _EVERYTHING = frozenset({"*", "@mcp"})
+_INCLUDING = ("includeMcpJson", "useLegacyMcpJson")
+"""The keys by which an agent has the servers of `mcp.json`, those of the project and of a person; off by default."""
+_INCLUDE = f'"{_INCLUDING[0]}": true'
+_OWN_ALONE = "an agent has the servers of its own `mcpServers` alone"
 
 
 def read(tree: Tree) -> Team:
@@ -142,12 +146,13 @@ def _reader(
         if content is None:
             return None
         document, prompt = content.document, content.prompt
-    if document.data.get("includeMcpJson") is not True and document.data.get("useLegacyMcpJson") is not True:
-        shared, known = None, {}
+    lacking: Declared = {}
+    if not any(document.data.get(key) is True for key in _INCLUDING):
+        shared, known, lacking = None, {}, known
     name = text(document.data.get("name")).strip() or path.removeprefix(_FOLDER).rpartition(".")[0]
     if path.endswith(".md") and f"{path.removesuffix('.md')}.json" in paths:
         name = f"{name}.md"  # the same for the editor: the command line reads the other one
-    return _KiroAgent(files, path, document, prompt, excerpt(name, MAX_NAME), shared, known)
+    return _KiroAgent(files, path, document, prompt, excerpt(name, MAX_NAME), shared, known, lacking)
 
 
 def _without_prompts(files: Files, paths: Sequence[str]) -> list[str]:
@@ -171,6 +176,12 @@ def _prompt(files: Files, path: str, prompt: str) -> str:
     return source.text if source else prompt
 
 
+def _server_of(tool: str) -> tuple[str, str | None]:
+    """The server that `@SERVER` or `@SERVER/TOOL` names, and the tool if there is one."""
+    server, slash, only = tool.removeprefix("@").partition("/")
+    return server, only if slash else None
+
+
 @dataclass(frozen=True, slots=True)
 class _KiroAgent:
     """The reading of one agent."""
@@ -183,6 +194,8 @@ class _KiroAgent:
     shared: Document | None
     """The servers of the project, if the agent has them."""
     known: Declared
+    lacking: Declared
+    """Those of them that it does not have, as it does not include their file."""
 
     def agent(self, names: Iterable[str]) -> Agent:
         """The agent that the file declares, one of those called `names`."""
@@ -228,6 +241,8 @@ class _KiroAgent:
         own = _declared(self.files, self.document)
         declared = {**self.known, **own}
         is_limited = isinstance(self._limits(), list)
+        tools = [*tools]
+        self._judge_servers(tools, declared)
         for tool, at in tools:
             for name in tools_named(tool) if tool != "@mcp" else ():
                 if name != CALLING or not is_limited:
@@ -245,13 +260,33 @@ class _KiroAgent:
     def _of_server(
         self, permissions: KiroPermissions, tool: str, at: Place, declared: Declared
     ) -> Iterator[Grant]:
-        pattern, slash, only = tool.removeprefix("@").partition("/")
+        """The tools of a server; those of one that no file declares if it may be a person's own."""
+        pattern, only = _server_of(tool)
         matching = [name for name in declared if matches(pattern, name)]
-        if not matching:
-            self.files.unknown_server(at, pattern, declared)
-        for name in matching or [pattern]:
+        for name in matching or ([pattern] if self._may_have_others() else []):
             server = declared[name][0] if name in declared else Server()
-            yield from permissions.server(excerpt(name, MAX_NAME), server, at, only if slash else None)
+            yield from permissions.server(excerpt(name, MAX_NAME), server, at, only)
+
+    def _may_have_others(self) -> bool:
+        """Whether servers outside the project may be the agent's: of a person's `mcp.json`, or of powers."""
+        return any(self.document.data.get(key) is True for key in (*_INCLUDING, "includePowers"))
+
+    def _judge_servers(self, tools: Iterable[tuple[str, Place]], declared: Declared) -> None:
+        """Notes the servers that the tools name and the agent lacks, each once."""
+        places: dict[str, Place] = {}
+        for tool, at in tools:
+            if tool.startswith("@") and tool not in _EVERYTHING and not tool.startswith("@builtin"):
+                places.setdefault(_server_of(tool)[0], at)
+        include = _INCLUDE if self.path.endswith(".json") else _INCLUDE.replace('"', "")
+        for pattern, at in places.items():
+            if any(matches(pattern, name) for name in declared):
+                continue
+            if any(matches(pattern, name) for name in self.lacking):
+                message = f"`{excerpt(pattern)}` is in `{SERVERS}`, which this agent does not include"
+                self.files.note("LDO250", at, message, f"write `{include}`")
+            else:
+                alone = "" if self._may_have_others() else f"without `{include}` {_OWN_ALONE}"
+                self.files.unknown_server(at, pattern, declared, otherwise=alone)
 
     def _calls(self, names: Iterable[str]) -> Iterator[AgentCall]:
         """The agents that it may call, where its file lists them."""

@@ -82,6 +82,10 @@ _COMMANDS: dict[str, tuple[str, ...]] = {
 }  # fmt: skip
 """First words after which a program runs the program or code in the next ones."""
 
+BEFORE_PROGRAMS = frozenset(
+    (program, *words.split()) for program, several in _COMMANDS.items() for words in several
+)
+"""The beginnings of commands that these are."""
 _ENDS_AT_VERSION = frozenset({"bash", "gh", "git", "make", "perl", "python", "python3"})
 """Programs that run nothing any more after `--version`, whatever follows.
 
