@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TypeGuard
 from llmdo.base.diagnostic import did_you_mean, excerpt, finding
 from llmdo.base.source import Location, Span
 from llmdo.base.values import dataclass, field, replace
-from llmdo.features.copilot import AGENT, LOOKED_AT, MODE, PAGES, PROMPT, TEXTS, own_servers
+from llmdo.features.copilot import AGENT, LOOKED_AT, MODE, PAGES, PROMPT, TEXTS, headers, own_servers
 from llmdo.features.copilot.client import hook_events, session_events
 from llmdo.features.copilot.editor_settings import is_nested_in_editor
 from llmdo.features.copilot.handoffs import HANDOFFS, kept, meant
@@ -73,7 +73,7 @@ def read(tree: Tree) -> Team:
     files = Files(tree, "Copilot")
     reader = _CopilotReader(files)
     paths = files.find(LOOKED_AT)
-    texts = [(path, text) for path in paths if (text := reader.text(path))]
+    texts = [*reader.loaded(paths)]
     reader.elsewhere(paths)
     is_nested = bool(texts) and is_nested_in_editor(files) and len(texts) > 1
     project = _CopilotProject(dict(reader.servers()) if texts else {}, _names(texts), is_nested)
@@ -151,7 +151,23 @@ class _CopilotReader:
 
     files: Files
     unknown: UnknownNames = field(default_factory=UnknownNames)
+    unloaded: set[str] = field(default_factory=set)
+    """The agents of VS Code alone, as no other environment can read their headers."""
     _of_claude: frozenset[str] | None = None
+
+    def loaded(self, paths: Iterable[str]) -> Iterator[tuple[str, reading.Text]]:
+        """The agents and prompts that some environment loads; the others are noted, with what keeps them unloaded."""
+        for path in paths:
+            if not (text := self.text(path)):
+                continue
+            target = text.document.data.get("target")
+            is_read = path.endswith((MODE, PROMPT)) or target == "vscode" or path in self.unloaded
+            if not is_read and (fault := headers.fault(text)):
+                self.files.problems.append(fault)
+                self.unloaded.add(path)
+                if target == "github-copilot":
+                    continue
+            yield path, text
 
     def text(self, path: str) -> reading.Text | None:
         """The header and the prompt of a file; None if it is neither an agent nor a prompt with a header."""
@@ -172,6 +188,7 @@ class _CopilotReader:
         message = "no `---` ends this header, so Copilot loads the file in VS Code alone"
         hint = "write `---` below the last key"
         self.files.problems.append(finding("LDO152", source.location(Span(1, 1, 1, 4)), message, hint=hint))
+        self.unloaded.add(path)
         # The line keeps its number, so that every place is that of the file.
         closed = f"{opened[0]}---{source.text[opened.end() :]}"
         return reading.text(replace(source, text=closed, is_plain=False), KEYS)
@@ -317,13 +334,9 @@ class _CopilotFileReader:
     @property
     def where(self) -> Where:
         """The environments in which it can run."""
-        is_ended = _ENDED.search(self.text.document.source.text) is not None
-        source = self.reader.files.source(self.path)
-        is_open = is_ended and source is not None and _ENDED.search(source.text) is None
-        if is_open or self.path.endswith((MODE, PROMPT)) or not self.header:  # GitHub requires a description
-            return IN_EDITOR
         target = self.header.get("target")
-        return Where(cloud=target != "vscode", editor=target != "github-copilot")
+        is_there_alone = self.path.endswith((MODE, PROMPT)) or self.path in self.reader.unloaded
+        return IN_EDITOR if is_there_alone else Where(target != "vscode", target != "github-copilot")
 
     @property
     def calls_in_editor_alone(self) -> bool:
