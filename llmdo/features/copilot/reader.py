@@ -129,9 +129,7 @@ def _name_of(path: str, document: Document) -> str:
 
 def _names_tools(value: object) -> TypeGuard[str | list[object]]:
     """Whether a value of `tools` names them, be it none."""
-    return (isinstance(value, list) and "*" not in value) or (
-        isinstance(value, str) and value not in ("", "*")
-    )
+    return isinstance(value, list) or (isinstance(value, str) and value not in ("", "*"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -269,6 +267,7 @@ class _CopilotFileReader:
     def judge(self) -> None:
         """Notes the oddities of the file."""
         self._judge_keys()
+        self._judge_star()
         if self._is_prompt:
             self._judge_base()
         elif self.where.cloud:
@@ -381,8 +380,11 @@ class _CopilotFileReader:
     def _given(self) -> list[tuple[str, Place]] | None:
         """The tools that the file names; None if it names none, and there are all of them."""
         value = self.header.get("tools", "*")
-        if value == "*" or (isinstance(value, list) and "*" in value):
+        is_every = value == "*" or (isinstance(value, list) and "*" in value)
+        if is_every and (self.where.cloud or "tools" not in self.header):
             return None
+        if value == "*":
+            return []
         if not _names_tools(value):
             message = "`tools` has no value that names tools, so it was read as left out: every tool"
             self.reader.files.note(
@@ -394,8 +396,24 @@ class _CopilotFileReader:
         return [
             (item.strip(), Place(document, ("tools", number)))
             for number, item in enumerate(items)
-            if isinstance(item, str) and item.strip()
+            if isinstance(item, str) and item.strip() not in ("", "*")
         ]
+
+    def _judge_star(self) -> None:
+        """Notes a `*` for every tool in a file of VS Code, which knows tools by their names alone."""
+        value = self.header.get("tools")
+        if self.where.cloud or not (value == "*" or (isinstance(value, list) and "*" in value)):
+            return
+        message = "VS Code, which alone loads this file, has no tool `*`, so it gives none"
+        rest = (
+            "prompt without `tools` has those of its agent"
+            if self._is_prompt
+            else "file without `tools` has every tool"
+        )
+        hint = f"take it out: a {rest}"
+        is_all = value in ("*", ["*"])
+        place = self._place("tools", of_key=True) if is_all else self._place("tools", value.index("*"))
+        self.reader.files.note("LDO250", place, message, hint if is_all else "take it out")
 
     def _judge_base(self) -> None:
         """Notes a prompt whose agent does not exist."""
