@@ -1,4 +1,4 @@
-"""GitHub Copilot: custom agents, chat modes and prompt files in Markdown; servers in them and in `mcp.json`."""
+"""GitHub Copilot: custom agents and prompt files in Markdown; servers in them and in `mcp.json`."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, TypeGuard
 
-from llmdo.base.diagnostic import did_you_mean, excerpt, finding
+from llmdo.base.diagnostic import Related, did_you_mean, excerpt, finding
 from llmdo.base.source import Location, Span
 from llmdo.base.values import dataclass, field, replace
 from llmdo.features.copilot import AGENT, LOOKED_AT, MODE, PAGES, PROMPT, TEXTS, headers, own_servers
@@ -26,13 +26,14 @@ from llmdo.features.copilot.variants import (
 )
 from llmdo.foreign import reading
 from llmdo.foreign import servers as mcp
-from llmdo.foreign.files import Files
+from llmdo.foreign.files import MOST_PLACES, Files
 from llmdo.foreign.team import MAX_NAME, Agent, AgentCall, Team
 from llmdo.syntax.document import Place
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+    from llmdo.base.source import Source
     from llmdo.foreign.tree import Tree
     from llmdo.syntax.document import Document
 
@@ -43,6 +44,8 @@ DECLARED_SERVERS = (
 )
 """The files of a project that declare servers for an editor and for the command line, each with its table."""
 
+_FOLDER = ".github/agents/"
+"""The folder in which every Markdown file is an agent, whatever its name."""
 _OF_CLAUDE = ".claude/agents/*.md"
 """The agents of Claude Code, which VS Code reads as its own."""
 
@@ -155,11 +158,13 @@ class _CopilotReader:
 
     def loaded(self, paths: Iterable[str]) -> Iterator[tuple[str, reading.Text]]:
         """The agents and prompts that some environment loads; the others are noted, with what keeps them unloaded."""
+        modes = [path for path in paths if path.endswith(MODE) and not path.startswith(_FOLDER)]
+        self._note_modes([source for path in modes if (source := self.files.source(path))])
         for path in paths:
-            if not (text := self.text(path)):
+            if path in modes or not (text := self.text(path)):
                 continue
             target = text.document.data.get("target")
-            is_read = path.endswith((MODE, PROMPT)) or target == "vscode" or path in self.unloaded
+            is_read = path.endswith(PROMPT) or target == "vscode" or path in self.unloaded
             if not is_read and (fault := headers.fault(text)):
                 self.files.problems.append(fault)
                 self.unloaded.add(path)
@@ -177,6 +182,24 @@ class _CopilotReader:
         text = self.files.header(path, PROMPT_KEYS if is_prompt else KEYS)
         self.files.problems.extend(text.document.problems if text else ())
         return text
+
+    def _note_modes(self, sources: Sequence[Source]) -> None:
+        """Notes the chat modes together, which VS Code took for agents up to 1.108."""
+        if not sources:
+            return
+        path = sources[0].path
+        name = excerpt(path.removesuffix(MODE) + AGENT).replace("chatmodes/", "agents/")
+        message = "VS Code loads no chat modes since 1.109, so "
+        hint = f"rename it to `{name}`"
+        if len(sources) == 1:
+            message += "this file is no agent"
+        else:
+            message += f"the {len(sources)} files `*{MODE}` are no agents"
+            hint += ", and the others likewise"
+        related = [Related(source.location(), "and here") for source in sources[1 : MOST_PLACES + 1]]
+        self.files.problems.append(
+            finding("LDO152", sources[0].location(), message, hint=hint, related=related)
+        )
 
     def _without_an_end(self, path: str) -> reading.Text | None:
         """A file whose header no `---` ends, as VS Code reads it: up to the first line that is no key; noted."""
@@ -334,7 +357,7 @@ class _CopilotFileReader:
     def where(self) -> Where:
         """The environments in which it can run."""
         target = self.header.get("target")
-        is_there_alone = self.path.endswith((MODE, PROMPT)) or self.path in self.reader.unloaded
+        is_there_alone = self._is_prompt or self.path in self.reader.unloaded
         return IN_EDITOR if is_there_alone else Where(target != "vscode", target != "github-copilot")
 
     @property
