@@ -41,8 +41,8 @@ def fault(text: reading.Text) -> Diagnostic | None:
     document = text.document
     if not document.data:
         rest = f", thus no `description`, {_THERE_ALONE}"
-        problem = reading.headless(document.source, rest)
-        return replace(problem, hint=problem.hint or _HEADER)
+        headless = reading.headless(document.source, rest)
+        return replace(headless, hint=headless.hint or _HEADER)
     rest = _NOWHERE if document.data.get("target") == "github-copilot" else _THERE_ALONE
     if problem := headers.yaml_fault(document.source):
         return finding("LDO152", problem.at, f"{problem.message}, {rest}", hint=problem.hint)
