@@ -6,9 +6,9 @@ import re
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, TypeGuard
 
-from llmdo.base.diagnostic import Related, did_you_mean, excerpt, finding
-from llmdo.base.source import Location, Span
-from llmdo.base.values import dataclass, field, replace
+from llmdo.base.diagnostic import did_you_mean, excerpt, finding
+from llmdo.base.source import Location
+from llmdo.base.values import dataclass, field
 from llmdo.features.copilot import AGENT, LOOKED_AT, MODE, PAGES, PROMPT, TEXTS, headers, own_servers
 from llmdo.features.copilot.client import hook_events, session_events
 from llmdo.features.copilot.editor_settings import is_nested_in_editor
@@ -26,14 +26,13 @@ from llmdo.features.copilot.variants import (
 )
 from llmdo.foreign import reading
 from llmdo.foreign import servers as mcp
-from llmdo.foreign.files import MOST_PLACES, Files
+from llmdo.foreign.files import Files
 from llmdo.foreign.team import MAX_NAME, Agent, AgentCall, Team
 from llmdo.syntax.document import Place
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from llmdo.base.source import Source
     from llmdo.foreign.tree import Tree
     from llmdo.syntax.document import Document
 
@@ -57,9 +56,6 @@ KEYS = frozenset(
     }
 )  # fmt: skip
 PROMPT_KEYS = frozenset({"agent", "argument-hint", "description", "mode", "model", "name", "tools"})
-_OPENED = re.compile(r"---[ \t]*\n(?:\w[\w-]*[ \t]*:.*\n|[ \t]+\S.*\n|- .*\n|#.*\n)+(?=[ \t]*\n)")
-"""A header up to a blank line behind its keys."""
-_ENDED = re.compile(r"\n---[ \t]*(?:\n|\Z)")
 TARGETS = ("github-copilot", "vscode")
 
 _FOR_TOOLS = frozenset(
@@ -159,7 +155,7 @@ class _CopilotReader:
     def loaded(self, paths: Iterable[str]) -> Iterator[tuple[str, reading.Text]]:
         """The agents and prompts that some environment loads; the others are noted, with what keeps them unloaded."""
         modes = [path for path in paths if path.endswith(MODE) and not path.startswith(_FOLDER)]
-        self._note_modes([source for path in modes if (source := self.files.source(path))])
+        self.files.problems.extend(headers.chat_modes([*filter(None, map(self.files.source, modes))]))
         for path in paths:
             if path in modes or not (text := self.text(path)):
                 continue
@@ -175,44 +171,16 @@ class _CopilotReader:
     def text(self, path: str) -> reading.Text | None:
         """The header and the prompt of a file; None if it is neither an agent nor a prompt with a header."""
         is_prompt = path.endswith(PROMPT)
-        if not is_prompt and (text := self._without_an_end(path)):
-            return text
+        source = None if is_prompt else self.files.source(path)
+        if source and (closed := headers.closed(source)):
+            self.files.problems.append(headers.without_an_end(source))
+            self.unloaded.add(path)
+            return reading.text(closed, KEYS)
         if not is_prompt and PurePosixPath(path).name.lower() not in PAGES:
             return self.files.text_or_prompt(path, KEYS)  # as VS Code takes it
         text = self.files.header(path, PROMPT_KEYS if is_prompt else KEYS)
         self.files.problems.extend(text.document.problems if text else ())
         return text
-
-    def _note_modes(self, sources: Sequence[Source]) -> None:
-        """Notes the chat modes together, which VS Code took for agents up to 1.108."""
-        if not sources:
-            return
-        path = sources[0].path
-        name = excerpt(path.removesuffix(MODE) + AGENT).replace("chatmodes/", "agents/")
-        message = "VS Code loads no chat modes since 1.109, so "
-        hint = f"rename it to `{name}`"
-        if len(sources) == 1:
-            message += "this file is no agent"
-        else:
-            message += f"the {len(sources)} files `*{MODE}` are no agents"
-            hint += ", and the others likewise"
-        related = [Related(source.location(), "and here") for source in sources[1 : MOST_PLACES + 1]]
-        self.files.problems.append(
-            finding("LDO152", sources[0].location(), message, hint=hint, related=related)
-        )
-
-    def _without_an_end(self, path: str) -> reading.Text | None:
-        """A file whose header no `---` ends, as VS Code reads it: up to the first line that is no key; noted."""
-        source = self.files.source(path)
-        if source is None or not (opened := _OPENED.match(source.text)) or _ENDED.search(source.text):
-            return None
-        message = "no `---` ends this header, so Copilot loads the file in VS Code alone"
-        hint = "write `---` below the last key"
-        self.files.problems.append(finding("LDO152", source.location(Span(1, 1, 1, 4)), message, hint=hint))
-        self.unloaded.add(path)
-        # The line keeps its number, so that every place is that of the file.
-        closed = f"{opened[0]}---{source.text[opened.end() :]}"
-        return reading.text(replace(source, text=closed, is_plain=False), KEYS)
 
     def sessions(self) -> Iterator[Agent]:
         """The session of Copilot's cloud agent and of its command line, if the project has hooks for it."""
@@ -290,7 +258,8 @@ class _CopilotFileReader:
     def judge(self) -> None:
         """Notes the oddities of the file."""
         self._judge_keys()
-        self._judge_star()
+        if not self.where.cloud:
+            headers.judge_star(self.reader.files, self.text.document, is_prompt=self._is_prompt)
         if self._is_prompt:
             self._judge_base()
         elif self.where.cloud:
@@ -421,22 +390,6 @@ class _CopilotFileReader:
             for number, item in enumerate(items)
             if isinstance(item, str) and item.strip() not in ("", "*")
         ]
-
-    def _judge_star(self) -> None:
-        """Notes a `*` for every tool in a file of VS Code, which knows tools by their names alone."""
-        value = self.header.get("tools")
-        if self.where.cloud or not (value == "*" or (isinstance(value, list) and "*" in value)):
-            return
-        message = "VS Code, which alone loads this file, has no tool `*`, so it gives none"
-        rest = (
-            "prompt without `tools` has those of its agent"
-            if self._is_prompt
-            else "file without `tools` has every tool"
-        )
-        hint = f"take it out: a {rest}"
-        is_all = value in ("*", ["*"])
-        place = self._place("tools", of_key=True) if is_all else self._place("tools", value.index("*"))
-        self.reader.files.note("LDO250", place, message, hint if is_all else "take it out")
 
     def _judge_base(self) -> None:
         """Notes a prompt whose agent does not exist."""
