@@ -174,7 +174,10 @@ def _of_file(form: str, path: Path, revision: str | None, known: Formats) -> tup
     roots = {name: root for name, root in roots.items() if name in own or not own}
     teams = {name: team_or_problem(known[name], _tree(root, file, revision)) for name, root in roots.items()}
     likely = _without_servers_alone([name for name, team in teams.items() if team.agents])
-    likely = likely or [name for name, team in teams.items() if team.problems and known[name].extension]
+    is_sure = len(teams) == 1
+    likely = likely or [
+        name for name, team in teams.items() if team.problems and (is_sure or known[name].extension)
+    ]
     if len(likely) != 1:
         root = project_of(file, unsupported.PATTERNS) or file.parent
         sightings = unsupported.seen(_tree(root, None, revision), known) if not likely else ()

@@ -331,7 +331,7 @@ def foreign_inherits_everything(project: Foreign) -> Iterator[Diagnostic]:
     for name, agent in named(project.team.agents).items():
         if agent.inherits and agent.path:
             but = f" but {', '.join(f'`{tool}`' for tool in agent.but)}" if agent.but else ""
-            in_one_place = next(filter(_is_every, (call.name for call in agent.calls)), "")
+            in_one_place = next(filter(_is_every, _calls_in_its_format(agent)), "")
             every = EVERYONE if agent.everyone else in_one_place
             others = f" and may call {every}" if every else ""
             spec = project.spec_of(agent)
@@ -359,6 +359,11 @@ def _late_header(spec: ForeignFormat, agent: Agent) -> LateHeader | None:
     second = second_header(agent.at.document.source)
     key = few_tools(spec, agent.at).partition(":")[0].strip('"')
     return second if second and key in second.keys and key not in agent.header else None
+
+
+def _calls_in_its_format(agent: Agent) -> Iterator[str]:
+    """The names of whom an agent calls, without the format that stands before them where there are several."""
+    return (call.name.removeprefix(f"{agent.format}/") for call in agent.calls)
 
 
 def _is_every(name: str) -> bool:

@@ -108,11 +108,18 @@ def test_an_agent_of_copilot_is_not_one_of_claude(tmp_path: Path) -> None:
         foreign.read("claude", tmp_path)
 
 
+def test_a_chat_mode_of_copilot_is_no_agent(tmp_path: Path) -> None:
+    file = tmp_path / "modes/ask.chatmode.md"
+    file.parent.mkdir()
+    file.write_text(MARKDOWN)
+    team = foreign.read("auto", file).team
+    assert (team.format, team.agents, [each.code for each in team.problems]) == ("copilot", (), ["LDO152"])
+
+
 def test_every_markdown_file_among_the_agents_of_github_is_one_of_copilot(tmp_path: Path) -> None:
     for folder, name in (
         (".github/agents", "helper.md"),
         ("agents", "helper.agent.md"),
-        ("modes", "ask.chatmode.md"),
     ):
         file = tmp_path / folder / name
         file.parent.mkdir(parents=True)

@@ -91,6 +91,12 @@ class Edited:
         (self.root / path).parent.mkdir(parents=True, exist_ok=True)
         (self.root / path).write_text(text, encoding="utf-8")
 
+    def delete(self, path: str) -> None:
+        """Takes a file away."""
+        self.text(path)
+        self._changes.setdefault(path, [])
+        (self.root / path).unlink()
+
     def tree(self, path: str) -> yaml.Node:
         """The nodes of a file of YAML or JSON, or of the header of one in Markdown, placed in its whole text."""
         text = self.text(path)

@@ -372,6 +372,17 @@ def _circle(files: Edited, match: re.Match[str], each: Diagnostic) -> None:
     take(files, place(each.at), str(key.name) if key else None, files.text(path)[start:end].strip("\"'"))
 
 
+def _renamed(files: Edited, match: re.Match[str], each: Diagnostic) -> None:
+    """Gives a file another name, and those of a finding that end as it does likewise."""
+    path, new = each.at.path, match["new"]
+    own = path[path.index(".", path.rindex("/") + 1) :]
+    end = new[new.index(".", new.rindex("/") + 1) :]
+    for at in each.places:
+        name = at.path.rpartition("/")[2].removesuffix(own)
+        files.create(f"{new.rpartition('/')[0]}/{name}{end}", files.text(at.path))
+        files.delete(at.path)
+
+
 _NEW = r"`(?P<new>[^`]+)`"
 _LINE = r"`(?P<line>[^`]+)`"
 _KEY = r"`(?P<key>[^`]+)`"
@@ -380,6 +391,7 @@ _FORMS: tuple[tuple[re.Pattern[str], Callable[[Edited, re.Match[str], Diagnostic
     (re.compile(rf"(?:a|an agent) file says {_NEW}"), meant),
     (re.compile(rf"it is (?:now )?called {_NEW}(?: here)?"), _now_called),
     (re.compile(rf"from `[^`]+` it is {_NEW}"), named),
+    (re.compile(rf"rename it to {_NEW}(?:, and the others likewise)?"), _renamed),
     (re.compile(r"write the provider before it"), named),
     (re.compile(r"its tools are called `(?P<new>mcp__[^`]+)`"), prefixed),
     (re.compile(r"write `\\\\` for `\\`"), escaped),

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from llmdo.foreign.reading import HARMLESS
+from llmdo.foreign.headers import of_yaml
 from llmdo.syntax import frontmatter
 
 if TYPE_CHECKING:
@@ -25,28 +25,18 @@ MENDED = "mend its header, which Claude Code ignores"
 _HEADER = re.compile(r"---[ \t]*\n(.*?)^---", re.DOTALL | re.MULTILINE)
 _LINE = re.compile(r"([A-Za-z_-]+):\s+(.+)")
 _SPECIAL = re.compile(r"[{}\[\]*&#!|>%@`]|: ")
-_OURS = re.compile(
-    r"not allowed in a header|is given twice|is not text$|a key is missing|too many|nested more|larger than|no `---`"
-)
-"""Problems that are YAML all the same: those of llmdo's own formats."""
 
 
 def ignored(source: Source) -> Diagnostic | None:
     """The problem by which Claude Code ignores the header of a file; None if it reads it."""
-    problem = next(iter(_problems(frontmatter.parse(source).document.problems)), None)
+    problem = next(iter(of_yaml(frontmatter.parse(source).document.problems)), None)
     header = _HEADER.match(source.text)
     if problem is None or header is None or problem.code != "LDO101":
         return None
     from llmdo.syntax.header import parse  # which imports a parser
 
     again = parse(source, "\n".join(_quoted(header[1], source.returns)), aliases=True)
-    return problem if _problems(again.problems) else None
-
-
-def _problems(problems: tuple[Diagnostic, ...]) -> list[Diagnostic]:
-    return [
-        each for each in problems if not each.message.startswith(HARMLESS) and not _OURS.search(each.message)
-    ]
+    return problem if of_yaml(again.problems) else None
 
 
 def _quoted(header: str, returns: frozenset[int]) -> Iterator[str]:

@@ -147,6 +147,7 @@ COMMAND_KEYS = frozenset(
 RUNNING = frozenset({"Skill", "SlashCommand"})
 """The tools with which an agent runs one."""
 ALLOWED = "allowed-tools"
+SKILL = "/SKILL.md"
 
 
 def approvals_in(files: Files, paths: Iterable[str]) -> Iterator[PermissionRule]:
@@ -154,7 +155,14 @@ def approvals_in(files: Files, paths: Iterable[str]) -> Iterator[PermissionRule]
     seen: set[tuple[str, str | None, str]] = set()
     for path in paths:
         header = files.header(path, COMMAND_KEYS)
-        if header is None or ALLOWED not in header.document.data:
+        if header is None:
+            continue
+        if ALLOWED not in header.document.data:
+            if path.endswith(SKILL) and (problem := ignored(header.document.source)):
+                key = "description"
+                own = f" and its `{key}`" if key in header.document.data else ""
+                message = f"{problem.message}, so Claude Code ignores the header of the skill{own}"
+                files.problems.append(finding("LDO152", problem.at, message, hint=problem.hint or QUOTED))
             continue
         if problem := ignored(header.document.source):
             message = f"{problem.message}, so Claude Code ignores the header and its `{ALLOWED}`"

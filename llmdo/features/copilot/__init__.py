@@ -1,4 +1,4 @@
-"""GitHub Copilot: custom agents, chat modes and prompt files, of GitHub and of VS Code."""
+"""GitHub Copilot, of GitHub and of VS Code: custom agents and prompt files, and chat modes, which are no agents now."""
 
 from __future__ import annotations
 

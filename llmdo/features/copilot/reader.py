@@ -1,4 +1,4 @@
-"""GitHub Copilot: custom agents, chat modes and prompt files in Markdown; servers in them and in `mcp.json`."""
+"""GitHub Copilot: custom agents and prompt files in Markdown; servers in them and in `mcp.json`."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, TypeGuard
 
 from llmdo.base.diagnostic import did_you_mean, excerpt, finding
-from llmdo.base.source import Location, Span
-from llmdo.base.values import dataclass, field, replace
-from llmdo.features.copilot import AGENT, LOOKED_AT, MODE, PAGES, PROMPT, TEXTS, own_servers
+from llmdo.base.source import Location
+from llmdo.base.values import dataclass, field
+from llmdo.features.copilot import AGENT, LOOKED_AT, MODE, PAGES, PROMPT, TEXTS, headers, own_servers
 from llmdo.features.copilot.client import hook_events, session_events
 from llmdo.features.copilot.editor_settings import is_nested_in_editor
 from llmdo.features.copilot.handoffs import HANDOFFS, kept, meant
@@ -43,6 +43,8 @@ DECLARED_SERVERS = (
 )
 """The files of a project that declare servers for an editor and for the command line, each with its table."""
 
+_FOLDER = ".github/agents/"
+"""The folder in which every Markdown file is an agent, whatever its name."""
 _OF_CLAUDE = ".claude/agents/*.md"
 """The agents of Claude Code, which VS Code reads as its own."""
 
@@ -54,9 +56,6 @@ KEYS = frozenset(
     }
 )  # fmt: skip
 PROMPT_KEYS = frozenset({"agent", "argument-hint", "description", "mode", "model", "name", "tools"})
-_OPENED = re.compile(r"---[ \t]*\n(?:\w[\w-]*[ \t]*:.*\n|[ \t]+\S.*\n|- .*\n|#.*\n)+(?=[ \t]*\n)")
-"""A header up to a blank line behind its keys."""
-_ENDED = re.compile(r"\n---[ \t]*(?:\n|\Z)")
 TARGETS = ("github-copilot", "vscode")
 
 _FOR_TOOLS = frozenset(
@@ -73,7 +72,7 @@ def read(tree: Tree) -> Team:
     files = Files(tree, "Copilot")
     reader = _CopilotReader(files)
     paths = files.find(LOOKED_AT)
-    texts = [(path, text) for path in paths if (text := reader.text(path))]
+    texts = [*reader.loaded(paths)]
     reader.elsewhere(paths)
     is_nested = bool(texts) and is_nested_in_editor(files) and len(texts) > 1
     project = _CopilotProject(dict(reader.servers()) if texts else {}, _names(texts), is_nested)
@@ -129,9 +128,7 @@ def _name_of(path: str, document: Document) -> str:
 
 def _names_tools(value: object) -> TypeGuard[str | list[object]]:
     """Whether a value of `tools` names them, be it none."""
-    return (isinstance(value, list) and "*" not in value) or (
-        isinstance(value, str) and value not in ("", "*")
-    )
+    return isinstance(value, list) or (isinstance(value, str) and value not in ("", "*"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,30 +148,39 @@ class _CopilotReader:
 
     files: Files
     unknown: UnknownNames = field(default_factory=UnknownNames)
+    unloaded: set[str] = field(default_factory=set)
+    """The agents of VS Code alone, as no other environment can read their headers."""
     _of_claude: frozenset[str] | None = None
+
+    def loaded(self, paths: Iterable[str]) -> Iterator[tuple[str, reading.Text]]:
+        """The agents and prompts that some environment loads; the others are noted, with what keeps them unloaded."""
+        modes = [path for path in paths if path.endswith(MODE) and not path.startswith(_FOLDER)]
+        self.files.problems.extend(headers.chat_modes([*filter(None, map(self.files.source, modes))]))
+        for path in paths:
+            if path in modes or not (text := self.text(path)):
+                continue
+            target = text.document.data.get("target")
+            is_read = path.endswith(PROMPT) or target == "vscode" or path in self.unloaded
+            if not is_read and (fault := headers.fault(text)):
+                self.files.problems.append(fault)
+                self.unloaded.add(path)
+                if target == "github-copilot":
+                    continue
+            yield path, text
 
     def text(self, path: str) -> reading.Text | None:
         """The header and the prompt of a file; None if it is neither an agent nor a prompt with a header."""
         is_prompt = path.endswith(PROMPT)
-        if not is_prompt and (text := self._without_an_end(path)):
-            return text
+        source = None if is_prompt else self.files.source(path)
+        if source and (closed := headers.closed(source)):
+            self.files.problems.append(headers.without_an_end(source))
+            self.unloaded.add(path)
+            return reading.text(closed, KEYS)
         if not is_prompt and PurePosixPath(path).name.lower() not in PAGES:
             return self.files.text_or_prompt(path, KEYS)  # as VS Code takes it
         text = self.files.header(path, PROMPT_KEYS if is_prompt else KEYS)
         self.files.problems.extend(text.document.problems if text else ())
         return text
-
-    def _without_an_end(self, path: str) -> reading.Text | None:
-        """A file whose header no `---` ends, as VS Code reads it: up to the first line that is no key; noted."""
-        source = self.files.source(path)
-        if source is None or not (opened := _OPENED.match(source.text)) or _ENDED.search(source.text):
-            return None
-        message = "no `---` ends this header, so Copilot loads the file in VS Code alone"
-        hint = "write `---` below the last key"
-        self.files.problems.append(finding("LDO152", source.location(Span(1, 1, 1, 4)), message, hint=hint))
-        # The line keeps its number, so that every place is that of the file.
-        closed = f"{opened[0]}---{source.text[opened.end() :]}"
-        return reading.text(replace(source, text=closed, is_plain=False), KEYS)
 
     def sessions(self) -> Iterator[Agent]:
         """The session of Copilot's cloud agent and of its command line, if the project has hooks for it."""
@@ -252,6 +258,8 @@ class _CopilotFileReader:
     def judge(self) -> None:
         """Notes the oddities of the file."""
         self._judge_keys()
+        if not self.where.cloud:
+            headers.judge_star(self.reader.files, self.text.document, is_prompt=self._is_prompt)
         if self._is_prompt:
             self._judge_base()
         elif self.where.cloud:
@@ -317,13 +325,9 @@ class _CopilotFileReader:
     @property
     def where(self) -> Where:
         """The environments in which it can run."""
-        is_ended = _ENDED.search(self.text.document.source.text) is not None
-        source = self.reader.files.source(self.path)
-        is_open = is_ended and source is not None and _ENDED.search(source.text) is None
-        if is_open or self.path.endswith((MODE, PROMPT)) or not self.header:  # GitHub requires a description
-            return IN_EDITOR
         target = self.header.get("target")
-        return Where(cloud=target != "vscode", editor=target != "github-copilot")
+        is_there_alone = self._is_prompt or self.path in self.reader.unloaded
+        return IN_EDITOR if is_there_alone else Where(target != "vscode", target != "github-copilot")
 
     @property
     def calls_in_editor_alone(self) -> bool:
@@ -368,8 +372,11 @@ class _CopilotFileReader:
     def _given(self) -> list[tuple[str, Place]] | None:
         """The tools that the file names; None if it names none, and there are all of them."""
         value = self.header.get("tools", "*")
-        if value == "*" or (isinstance(value, list) and "*" in value):
+        is_every = value == "*" or (isinstance(value, list) and "*" in value)
+        if is_every and (self.where.cloud or "tools" not in self.header):
             return None
+        if value == "*":
+            return []
         if not _names_tools(value):
             message = "`tools` has no value that names tools, so it was read as left out: every tool"
             self.reader.files.note(
@@ -381,7 +388,7 @@ class _CopilotFileReader:
         return [
             (item.strip(), Place(document, ("tools", number)))
             for number, item in enumerate(items)
-            if isinstance(item, str) and item.strip()
+            if isinstance(item, str) and item.strip() not in ("", "*")
         ]
 
     def _judge_base(self) -> None:

@@ -15,16 +15,20 @@ from llmdo.foreign import reading, scripts, servers
 from llmdo.foreign.commands import commands, through
 from llmdo.foreign.events import is_script, script_abilities
 from llmdo.foreign.files import Files
+from llmdo.foreign.headers import yaml_fault
 from llmdo.foreign.permissions import parted
 from llmdo.foreign.team import MAX_NAME, Agent, Team, capability_of
 from llmdo.graph.described import Server
 from llmdo.policy.authority import Capability
 from llmdo.policy.shell.rules import UNLISTED
+from llmdo.syntax import frontmatter
 from llmdo.syntax.document import Place
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from llmdo.base.diagnostic import Diagnostic
+    from llmdo.base.source import Source
     from llmdo.foreign.lines import Line
     from llmdo.foreign.reading import Text, ToolItem
     from llmdo.foreign.team import Grant
@@ -41,6 +45,8 @@ PARTS = frozenset({"assets", "references", "scripts"})
 """The folders that the specification has in a skill."""
 MANY = 100  # scripts of one skill: more are an installed package, not somebody's own
 
+_OF_GEMINI = ".gemini"
+_FOR_GEMINI = re.compile(r"---\n.*?\n---", re.DOTALL)
 _LINES = {line.tool: line for line in TABLE}
 _BY_NAME = {
     **{line.tool.lower(): line for line in TABLE},
@@ -96,13 +102,37 @@ def _is_part(path: str, paths: Sequence[str]) -> bool:
 
 def _text(files: Files, path: str) -> Text | None:
     content = files.header(path, KEYS)
-    if content:
+    if content is None:
+        if source := files.source(path):
+            rest = ", without which clients other than Claude Code load no skill"
+            rest += " once it is installed" if _is_to_install(path) else ""
+            files.problems.append(reading.headless(source, rest))
+        return None
+    lost = _refusal(content.document.source, _home(path))
+    if lost is None:
         files.problems.extend(content.document.problems)
-    elif source := files.source(path):
-        rest = ", without which clients other than Claude Code load no skill"
-        rest += " once it is installed" if _is_to_install(path) else ""
-        files.problems.append(reading.headless(source, rest))
+        return content
+    files.problems.append(lost)
+    if _home(path) == _OF_GEMINI:
+        return None
+    # That the line is read as plain text is not so for the client that the finding names.
+    files.problems.extend(each for each in content.document.problems if each.at != lost.at)
     return content
+
+
+def _refusal(source: Source, home: str) -> Diagnostic | None:
+    """The finding about a header for which a client loads no skill from the file; None if its folder has no such one.
+
+    Watched with Gemini CLI 0.61.0, which wants `---` alone in the first line and reads what is no YAML plainly, and
+    with Copilot's command line 1.0.102, which wants YAML. `.agents` is a folder of both, and of others.
+    """
+    client, problem = "Copilot's command line", yaml_fault(source) if home in HEEDING else None
+    if problem is None and home in (_OF_GEMINI, ".agents") and not _FOR_GEMINI.match(source.text):
+        client, problem = "Gemini CLI", next(iter(frontmatter.parse(source).document.problems), None)
+    if problem is None:
+        return None
+    message = f"{problem.message}, so {client} loads no skill from `{source.path}`"
+    return finding("LDO152", problem.at, message, hint=problem.hint)
 
 
 @dataclass(frozen=True, slots=True)
