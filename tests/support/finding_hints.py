@@ -168,7 +168,7 @@ def _broken_by(
     wrong += [
         f"new: {more.code} {place(more.at)} {more.message}"
         for more in _more(old, new)
-        if not is_announced(each, more)
+        if not is_announced(each, more) and not _is_next_fault(old, each, more)
     ]
     wrong += _others(before, after, each, files)
     if each.code == "LDO551" and not wrong:
@@ -190,6 +190,12 @@ def is_same(each: Diagnostic, left: Diagnostic, files: Edited) -> bool:
         _, now = files.at(place(each.at))
         return now is None or now == Edited(files.root).at(place(left.at))[1]
     return False
+
+
+def _is_next_fault(old: tuple[Diagnostic, ...], each: Diagnostic, more: Diagnostic) -> bool:
+    """Whether a client refuses a header for its next fault: of several it names the first, and llmdo has named all."""
+    faults = {left.at for left in old if left.code == "LDO150" and left.at.path == more.at.path}
+    return more.code == "LDO152" and each.code in ("LDO150", "LDO152") and len(faults - {each.at}) > 0
 
 
 def is_announced(each: Diagnostic, more: Diagnostic) -> bool:
