@@ -9,7 +9,7 @@ from llmdo.base.parts import table, text
 from llmdo.features.github_actions.workflow import texts_of_step
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping
 
     from llmdo.graph.start import Starter
 
@@ -38,6 +38,21 @@ _DECIDES = re.compile(
 )
 """A part of a script by which what it prints may go with a decision."""
 
+_WORD = rf"(?:{_QUOTED}|[^\s;&|\]\"'`]++)"
+_ASSIGNED = re.compile(
+    rf"^[ \t]*+(?:(?:local|readonly)[ \t]++)?(?P<name>[A-Za-z_]\w*+)=(?P<value>{_WORD})[ \t]*+$",
+    re.MULTILINE | re.DOTALL,
+)
+"""A line of a script that only gives a variable its text."""
+_NAME = re.compile(r"[A-Za-z_]\w*+")
+_RUN_WITHIN = re.compile(r"\$\(|`")
+"""A command within a text."""
+_TEXT_OR_TEST = re.compile(
+    rf"(?:(?<!\S)--(?:body|message|notes|title)[ \t=]|(?:\[|\btest|&&|\|\||!)[ \t]++-[nz][ \t])[ \t]*+{_WORD}",
+    re.DOTALL,
+)
+"""A text for people that a program is handed, or a test of whether there is any."""
+
 
 def people_past(step: object) -> Starter:
     """The people who get past a step; a script that is told who started it may check that."""
@@ -46,9 +61,35 @@ def people_past(step: object) -> Starter:
     step = _without_messages(step)
     if _CHECKS.search(texts_of_step(step)):
         return "those who may write"
-    environment = [value for value in table(step.get("env")).values() if isinstance(value, str)]
-    words = "\n".join((text(step.get("run")), *(environment if "run" in step else ())))
-    return "perhaps anyone" if _ACTOR.search(words) else "anyone"
+    environment = table(step.get("env")) if "run" in step else {}
+    given = {name for name, value in environment.items() if _ACTOR.search(text(value))}
+    return "perhaps anyone" if _looks_at(text(step.get("run")), given) else "anyone"
+
+
+def _looks_at(script: str, given: Collection[str]) -> bool:
+    """Whether a script may look at who started it: in more than texts for people, and whether there are any.
+
+    What is `given` to it by names that it does not have, a program of it may read by itself.
+    """
+    if any(name not in script for name in given):
+        return True
+    names = {*given}
+
+    def without_text(assigned: re.Match[str]) -> str:
+        value = assigned["value"]
+        if not _has(value, names) or _RUN_WITHIN.search(value):
+            return assigned[0]
+        names.add(assigned["name"])
+        return ""
+
+    rest = _ASSIGNED.sub(without_text, script)
+    rest = _TEXT_OR_TEST.sub(lambda words: words[0] if _RUN_WITHIN.search(words[0]) else " ", rest)
+    return _has(rest, names)
+
+
+def _has(words: str, names: Collection[str]) -> bool:
+    """Whether words have one of the names, or that of who started the workflow."""
+    return bool(_ACTOR.search(words)) or not {*_NAME.findall(words)}.isdisjoint(names)
 
 
 def _without_messages(step: Mapping[str, object]) -> Mapping[str, object]:
