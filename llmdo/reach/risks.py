@@ -13,7 +13,7 @@ from llmdo.base.diagnostic import Related
 from llmdo.base.values import dataclass
 from llmdo.policy.authority import STRICTNESS, Capability, Carried, decide, gravity
 from llmdo.policy.composition import Layer
-from llmdo.policy.vocabulary import IN_A_SHELL, LEGS, ONLY_READS, OUTSIDE_CEILINGS
+from llmdo.policy.vocabulary import IN_A_SHELL, LEGS, ONLY_READS, OUTSIDE_CEILINGS, WITHOUT_EFFECT
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -57,11 +57,23 @@ class Gain:
 
     @property
     def _named(self) -> list[Row]:
-        """The rows to name: with an unconfined shell, not those of capabilities that any command has."""
+        """The rows to name: with an unconfined shell, not those of capabilities that any command has.
+
+        What changes something more mildly than the shell is decided about is named all the same.
+        """
         shell = next((row for row in self.rows if _is_free_shell(row)), None)
         if shell is None:
             return [*self.rows]
-        return [shell, *(row for row in self.rows if not is_in_a_shell(row.capability))]
+        asks = STRICTNESS[shell.decision]
+        milder = {
+            row.capability
+            for row in self.rows
+            if STRICTNESS[row.decision] < asks and row.capability.name not in WITHOUT_EFFECT
+        }
+        return [
+            shell,
+            *(row for row in self.rows if row.capability in milder or not is_in_a_shell(row.capability)),
+        ]
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from llmdo.base.diagnostic import Related, excerpt, finding
+from llmdo.base.diagnostic import Related, finding, shown
 from llmdo.base.source import Span
 from llmdo.base.values import replace
 from llmdo.features.copilot import AGENT, MODE
@@ -96,7 +96,7 @@ def chat_modes(sources: Sequence[Source]) -> Iterator[Diagnostic]:
     """The finding about all chat modes, which VS Code took for agents up to 1.108."""
     if not sources:
         return
-    name = excerpt(sources[0].path.removesuffix(MODE) + AGENT).replace("chatmodes/", "agents/")
+    name = shown(sources[0].path.removesuffix(MODE) + AGENT).replace("chatmodes/", "agents/")
     which, hint = "this file is no agent", f"rename it to `{name}`"
     if len(sources) > 1:
         which = f"the {len(sources)} files `*{MODE}` are no agents"
