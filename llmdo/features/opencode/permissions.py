@@ -13,10 +13,8 @@ from llmdo.features.opencode.table import SEARCH, SEARCHING_MODELS, TABLE
 from llmdo.foreign import reading, servers
 from llmdo.foreign.files import COUNTS, renaming
 from llmdo.foreign.instead import ASKED
-from llmdo.foreign.lines import WRITES
 from llmdo.foreign.permissions import LAST, WORDS, PermissionRule, PermissionRuling, RuleTable
-from llmdo.policy.authority import STRICTNESS, Capability
-from llmdo.policy.shell.rules import EXEC
+from llmdo.policy.authority import STRICTNESS
 from llmdo.syntax.document import Place
 
 if TYPE_CHECKING:
@@ -37,8 +35,6 @@ TASK = "task"
 """The tool that calls other agents."""
 COMMANDS = "bash"
 """The tool that runs commands."""
-_REDIRECTED = "*>*"
-"""The pattern of all commands whose output goes to a file."""
 
 
 def matches(pattern: str, text: str) -> bool:
@@ -189,9 +185,7 @@ def _grants(
     """The decisions about one tool: about all of it, and about milder parts."""
     if not line.capabilities or line.tool == TASK:
         return
-    rulings = [
-        _redirected(each, rules) for each in RULES.rulings(rules, line.tool, line.raised, line.decision)
-    ]
+    rulings = [*RULES.rulings(rules, line.tool, line.raised, line.decision)]
     for ruling in rulings:
         origin = "permission" if ruling.rule else "opencode, where no rule says anything"
         alike = [each.rule for each in rulings[1:] if each.rule and _is_alike(each, ruling)]
@@ -205,21 +199,6 @@ def _grants(
             unasked_by=tuple(rule.pattern or "" for rule in alike) if ruling is not rulings[0] else (),
             loss=ASKED if alike else "",
         )
-
-
-def _redirected(ruling: PermissionRuling, rules: Sequence[PermissionRule]) -> PermissionRuling:
-    """The decision about some commands with the files that these may write: a `*` also stands for `> FILE`."""
-    rule = ruling.rule
-    if rule is None or EXEC not in ruling.capabilities or "*" not in (rule.pattern or ""):
-        return ruling
-    after = rules[rules.index(rule) + 1 :]
-    if any(
-        each.pattern == _REDIRECTED and each.tool == COMMANDS and each.decision != "allowed" for each in after
-    ):
-        return ruling
-    return replace(
-        ruling, capabilities=tuple(dict.fromkeys((*ruling.capabilities, *map(Capability, WRITES))))
-    )
 
 
 def _is_alike(ruling: PermissionRuling, other: PermissionRuling) -> bool:
