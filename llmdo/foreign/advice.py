@@ -319,7 +319,7 @@ def _taken(project: Foreign, leg: FlowLeg, every: frozenset[Spot], text: str) ->
         rule = at.location
     path = given.at.location.path if given else ""
     if given and given.server and given.at.of_key and place_of(project, leg) == given.at:
-        return frozenset(each for each in every if each == own or _is_declared_at(project, given.at, each))
+        return frozenset({own, *_declared_at(project, given.at)})
     agent = named(project.team.agents).get(own[0])
     by_permission = project.spec_of(agent).switches_tools
     everywhere = by_permission and agent is not None and not agent.path  # its settings are those of all
@@ -338,10 +338,12 @@ def _taken(project: Foreign, leg: FlowLeg, every: frozenset[Spot], text: str) ->
     )
 
 
-def _is_declared_at(project: Foreign, at: Place, spot: Spot) -> bool:
-    """Whether a tool is one of the server that is declared at a place, so that it goes with it."""
-    given = grant_of(project, leg_of(spot))
-    return given is not None and given.server is not None and given.at == at
+def _declared_at(project: Foreign, at: Place) -> Iterator[Spot]:
+    """The tools of the server that is declared at a place, which go with it."""
+    for name, agent in named(project.team.agents).items():
+        for given in agent.grants:
+            if given.server is not None and given.at == at:
+                yield name, given.toolset, given.tool
 
 
 def _is_silent(project: Foreign, tool: str, path: str, spot: Spot) -> bool:
