@@ -350,10 +350,20 @@ def is_harmless(command: str) -> bool:
     return all(program in HARMLESS or program.isdigit() for program in programs)
 
 
-def may_allow(files: Files, command: str, root: str = "") -> bool | None:
-    """Whether the text of a hook's command or script answers `allow`; None if it does not, False if that is unknown."""
+def says_allow(text: str) -> bool:
+    """Whether the text of a program has the answer that allows a call, as some client takes it."""
+    return bool(_ALLOWS.search(text))
+
+
+def may_allow(
+    files: Files, command: str, root: str = "", says: Callable[[str], bool] = says_allow
+) -> bool | None:
+    """Whether the text of a hook's command or script answers `allow`; None if it does not, False if that is unknown.
+
+    `says` is whether a text has that answer in a form that the client takes.
+    """
     own = [script for _, script in project_scripts(files, command, root)]
-    if any(_ALLOWS.search(each) for each in (command, *own)):
+    if any(map(says, (command, *own))):
         return True
     return None if own or is_harmless(command) else False
 

@@ -88,6 +88,15 @@ class _PythonLoader(yaml.SafeLoader):
 
 _LOADER = getattr(yaml, "CSafeLoader", _PythonLoader)
 
+
+def _is_yaml(text: str) -> bool:
+    """Whether a text has no mistake of syntax."""
+    try:
+        return all(True for _ in yaml.parse(text, Loader=_LOADER))
+    except yaml.YAMLError:
+        return False
+
+
 _NO_MAPPING = "a header is a mapping: lines of `key: value`"
 _NUMERIC = frozenset("0123456789+-.")
 # Digits may be grouped by `_`, as in TOML: the one step beyond the 1.2 core scalars.
@@ -211,7 +220,7 @@ class _HeaderReader:
         except yaml.MarkedYAMLError as error:
             self.problems.append(
                 quotes_problem(self._source, header, self._scalar_before, error)
-                or syntax_problem(self._source, header, error)
+                or syntax_problem(self._source, header, error, _is_yaml)
             )
 
     def _refuse(

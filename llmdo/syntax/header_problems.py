@@ -9,6 +9,8 @@ from llmdo.base.diagnostic import Diagnostic, finding
 from llmdo.base.source import Span
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from yaml import MarkedYAMLError, ScalarEvent
 
     from llmdo.base.source import Source
@@ -114,8 +116,27 @@ def _unknown_escape(header: str, start: int) -> int:
     return max(at, 0)
 
 
-def syntax_problem(source: Source, header: str, error: MarkedYAMLError) -> Diagnostic:
-    """PyYAML's message about the header in one sentence, at its place."""
+_KEY = re.compile(r"[A-Za-z_][\w-]*[ \t]*:(?: |$)")
+
+
+def _up_to_next_key(header: str, number: int) -> str:
+    """The header up to the key below a line, with the text of that line, and of those indented below it, in quotes."""
+    lines = header.split("\n")
+    below = lines[number + 1 :]
+    while below and (not below[0].strip() or below[0].startswith(" ")):
+        below.pop(0)
+    end = next((index for index, each in enumerate(below) if _KEY.match(each)), len(below))
+    quoted = f"{lines[number].partition(':')[0]}: ''"
+    return "\n".join([*lines[:number], quoted, *below[:end], ""])
+
+
+def syntax_problem(
+    source: Source, header: str, error: MarkedYAMLError, is_yaml: Callable[[str], bool]
+) -> Diagnostic:
+    """PyYAML's message about the header in one sentence, at its place.
+
+    `is_yaml` is asked whether the edit of a hint mends it: lines below a text may be no part of it once it has quotes.
+    """
     reason = f"{error.context or ''}: {error.problem}"
     mark = error.problem_mark or error.context_mark
     if error.context_mark and (_AT_THE_START.search(reason) or (mark and mark.index >= len(header))):
@@ -138,6 +159,6 @@ def syntax_problem(source: Source, header: str, error: MarkedYAMLError) -> Diagn
         message, hint = "a tab is not allowed here", "indent with spaces"
     elif character == "," and "node content" in reason:
         message, hint = "an item is missing before this `,`", "delete the `,`"
-    elif "mapping values" in reason and _SECOND_COLON.match(whole):
+    elif "mapping values" in reason and _SECOND_COLON.match(whole) and is_yaml(_up_to_next_key(header, line)):
         hint = f"put the text in {_quotes_for(whole)} if the `: ` is part of it"
     return finding("LDO101", source.location(span), message, hint=hint)

@@ -13,7 +13,7 @@ from llmdo.foreign.known import formats
 if TYPE_CHECKING:
     from pathlib import Path
 
-MARKDOWN = "---\nname: helper\ndescription: Helps.\n---\nHelp.\n"
+MARKDOWN = "---\nname: helper\ndescription: Helps.\n---\nHelp as you can.\n"
 FILES = {
     "claude": (".claude/agents/helper.md", MARKDOWN),
     "codex": (".codex/config.toml", 'sandbox_mode = "read-only"\n'),

@@ -39,7 +39,7 @@ EXPLAINED = tuple(
         r"it may be one in Python whose name only code tells",
         r"the permissions are _(?:, _)*",
         r"the types are _(?:, _)* and _",
-        r"name (?:the tools that may go unasked|its tools that may go unasked in _|the servers in _)",
+        r"name (?:the tools that may go unasked|its tools(?: that may go unasked)? in _|the servers in _)",
         r"allow (?:by name what .*|the commands that .*|those that ask too often: _|whole commands)",
         r"write more of each command than _, such as the script that it runs",
         r"_ lets it change the checkout",

@@ -10,7 +10,7 @@ from llmdo.base.diagnostic import excerpt
 from llmdo.base.parts import items, table, text, texts
 from llmdo.base.values import dataclass
 from llmdo.features.claude.table import LINES
-from llmdo.foreign.events import may_allow
+from llmdo.foreign.events import may_allow, says_allow
 from llmdo.syntax.document import Place
 
 if TYPE_CHECKING:
@@ -38,6 +38,11 @@ _AS_IF = (
     "name tools alone in `matcher`, and write what else must hold as `if` of its hooks, such as "
     '`"if": "Bash(git commit *)"`, which Claude Code heeds since 2.1.85'
 )
+
+_NO_ANSWER = re.compile(r"""\\?["']decision\\?["']\s*:\s*\\?["']allow\\?["']""")
+"""An answer of other clients: as a `decision` Claude Code takes `approve` and `block` alone."""
+_HANDED_ON = re.compile(r"""(?:permissionDecision|behavior)\\?["']?\s*[:=]\s*(?!\s|\\?["'])""")
+"""A key of its own answers whose value is not in quotes there, and may be that of such a text."""
 
 _PLAIN = re.compile(r"[\w\s,|-]*")
 _SIMPLE = re.compile(r"\^?(?:[\w-]|\.\*)*\$?(?:\|\^?(?:[\w-]|\.\*)*\$?)*")
@@ -142,4 +147,9 @@ def _allows(files: Files, event: str, handler: Mapping[str, object], root: str) 
     if kind != "command":
         return False
     command = "\n".join([text(handler.get("command")), *texts(handler.get("args"))])
-    return may_allow(files, command, root)
+    return may_allow(files, command, root, _says_allow)
+
+
+def _says_allow(script: str) -> bool:
+    """Whether a program has an answer that Claude Code takes for `allow`."""
+    return says_allow(script if _HANDED_ON.search(script) else _NO_ANSWER.sub("", script))

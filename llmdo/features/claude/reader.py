@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import posixpath
 import re
 import shlex
 from pathlib import PurePosixPath
@@ -36,7 +37,8 @@ _SKILL = "/SKILL.md"
 MAX_DEPTH = 10  # five calls, each over the worker that stands for every agent
 
 _SAMPLE = re.compile(
-    r"(?:.+/)?(?:(?:[^/]+[-_.])?(?:archive[ds]?|backups?)|examples?|fixtures?|samples?|templates?|testdata|tests?)/"
+    r"(?P<folder>(?:.+/)?"
+    r"(?:(?:[^/]+[-_.])?(?:archive[ds]?|backups?)|examples?|fixtures?|samples?|templates?|testdata|tests?))/"
     r"(?:.+/)?agents/"
 )
 """Agents in a folder of things to copy, or of things to test with."""
@@ -54,7 +56,8 @@ def read(tree: Tree) -> Team:
     files = Files(tree, "Claude Code", cuts_headers=True)
     paths = files.find(AGENTS)
     plugins = plugins_in(files)
-    agent_files = _apart(_agent_files(files, paths, plugins))
+    samples = _samples(files, paths, {path for plugin in plugins for path in plugin.agents})
+    agent_files = _apart(_agent_files(files, [path for path in paths if path not in samples], plugins))
     homes = homes_of(files, plugins, [file.path for file in agent_files])
     identities = {folder: _identities(agent_files, folder) for folder in homes}
     at_plugins = {each.name: with_plugin(files, homes[""], each) for each in plugins}
@@ -78,7 +81,8 @@ def read(tree: Tree) -> Team:
             each if is_loaded else replace(each, is_callable=False)
             for each, is_loaded in zip(agents, loaded, strict=True)
         ]
-    sessions = [*_sessions(homes.values(), agent_files), *_sessions_with(at_plugins)]
+    started = [home for home in homes.values() if not _is_in(home.folder, samples.values())]
+    sessions = [*_sessions(started, agent_files), *_sessions_with(at_plugins)]
     if plugins and not sessions and not agents:  # what such plugins bring along is text alone
         sessions = [main_session(MAIN, homes[""].tools(), plugins[0].at)]
     brought = {name: home.tools() for name, home in at_plugins.items()}
@@ -140,7 +144,7 @@ def _agent_files(files: Files, paths: Sequence[str], plugins: Sequence[ClaudePlu
     refused = {plugin.root for plugin in plugins if plugin.is_refused}
     agents: list[_AgentFile] = []
     others: dict[str, Diagnostic] = {}
-    for path in sorted({*paths, *prefixes} - _samples(files, paths, prefixes)):
+    for path in sorted({*paths, *prefixes}):
         own = f"/{OWN}" in f"/{path}" and not path.startswith(IN_PLUGINS)
         if ("/.claude/worktrees/" in f"/{path}") or (path.endswith((COPILOT, _SKILL)) and not own):
             continue
@@ -224,15 +228,32 @@ def _identities(files: Iterable[_AgentFile], folder: str) -> dict[str, str]:
     }
 
 
-def _samples(files: Files, paths: Iterable[str], prefixes: Collection[str]) -> set[str]:
-    """The agents of no plugin in a folder of things to copy, which are noted."""
-    samples = [path for path in paths if path not in prefixes and _SAMPLE.match(path)]
-    if samples:
-        folder = above_own(samples[0]) or samples[0].partition("/agents/")[0]
-        message = f"nobody starts Claude Code in `{folder}`, so its agents were not read ({len(samples)} such files)"
+def _samples(files: Files, paths: Iterable[str], prefixes: Collection[str]) -> dict[str, str]:
+    """The agents of no plugin in folders of things to copy, which are noted, each with the folder that is named.
+
+    That is the common one of those below the same `examples` or the like, so that a scan of it reads all of them.
+    """
+    alike: dict[str, dict[str, str]] = {}
+    for path in paths:
+        if path not in prefixes and (match := _SAMPLE.match(path)):
+            around = match["folder"]
+            folder = above_own(path) or path.partition("/agents/")[0]
+            alike.setdefault(around, {})[path] = folder if _is_in(folder, [around]) else around
+    samples: dict[str, str] = {}
+    for group in alike.values():
+        folder = posixpath.commonpath(group.values())
+        named, count = f"nobody starts Claude Code in `{folder}`", f"({len(group)} such files)"
         hint = f"`{shlex.join(('llmdo', 'scan', folder))}` reads them"
-        files.problems.append(finding("LDO154", Location(samples[0]), message, hint=hint))
-    return {*samples}
+        at = Location(next(iter(group)))
+        message = f"{named}, so its agents were not read {count}"
+        files.problems.append(finding("LDO154", at, message, hint=hint))
+        samples |= dict.fromkeys(group, folder)
+    return samples
+
+
+def _is_in(folder: str, others: Iterable[str]) -> bool:
+    """Whether a folder is one of these, or in one."""
+    return any(f"{folder}/".startswith(f"{each}/") for each in others)
 
 
 def _start(files: Files, path: str) -> Location:

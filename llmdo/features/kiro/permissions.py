@@ -190,8 +190,13 @@ def _origin(rule: PermissionRule | None) -> str:
     return rule.origin if rule else ORIGIN
 
 
-def permissions_of(files: Files, document: Document, shared: Document | None) -> KiroPermissions:
-    """The rules of an agent's file, and of the servers that the project shares."""
+def permissions_of(
+    files: Files, document: Document, shared: Document | None, *, has_commands: bool
+) -> KiroPermissions:
+    """The rules of an agent's file, and of the servers that the project shares.
+
+    Those that allow every command are noted for an agent that has commands.
+    """
     rules: list[PermissionRule] = []
     for key, decision in (("allowedTools", "allowed"), ("excludedTools", "blocked")):
         for name, at in files.texts(document, key):
@@ -204,7 +209,7 @@ def permissions_of(files: Files, document: Document, shared: Document | None) ->
         rules += of_servers(each) if each else ()
     rules += _of_settings(document)
     rules += _of_capabilities(files, document)
-    for rule in rules:
+    for rule in rules if has_commands else ():
         if rule.decision == "allowed" and RULES.whole(rule, SHELL) and _names(rule, SHELL):
             message = "this allows every command without a question"
             files.note("LDO554", rule.at, message, _fewer_commands(rule, rules))

@@ -13,6 +13,7 @@ from llmdo.features.kiro import AGENTS, HOOKS, SERVERS
 from llmdo.features.kiro.permissions import (
     LINES,
     ORIGIN,
+    SHELL,
     KiroPermissions,
     matches,
     of_servers,
@@ -203,9 +204,10 @@ class _KiroAgent:
         header = self.document.data
         named = next((key for key in ("name", "description") if key in header), None)
         at = Place(self.document, (named,) if named else (), of_key=True)
-        permissions = permissions_of(self.files, self.document, self.shared)
         has_all = "tools" not in header and self.path.endswith(".md")
         tools = [("*", at)] if has_all else [*self._tools()]
+        has_commands = any(SHELL in tools_named(tool) for tool, _ in tools)
+        permissions = permissions_of(self.files, self.document, self.shared, has_commands=has_commands)
         calling = next((place for tool, place in tools if CALLING in tools_named(tool)), None)
         is_limited = isinstance(self._limits(), list)
         model = header.get("model")
@@ -304,4 +306,9 @@ class _KiroAgent:
                 yield AgentCall(name=name, at=at, decision=decision, origin=origin)
 
     def _judge(self) -> None:
+        header = self.document.data
+        if header.get("allowedTools") and "tools" not in header and self.path.endswith(".json"):
+            at = Place(self.document, ("allowedTools",), of_key=True)
+            message = "an agent in JSON has no tools without `tools`, so `allowedTools` does nothing"
+            self.files.note("LDO151", at, message, "name its tools in `tools`")
         self.files.misspelt_keys(self.document, KEYS)

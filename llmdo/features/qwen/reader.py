@@ -61,6 +61,10 @@ _TOOLS = re.compile(
     r"^tools:[ \t]*(?P<inline>[^\r\n]*)\r?\n(?:[ \t]*(?:#[^\n]*)?\r?\n)*(?P<below>[^\r\n]*)", re.MULTILINE
 )
 """The key `tools` of a header, and the first line below it that counts."""
+_NAME = re.compile(r"[\w-]+")
+_RESERVED = frozenset({"config", "default", "model", "self", "system", "tool", "user"})
+_SHORTEST, _LONGEST = 2, 50  # characters of a name
+_LEAST = 10  # characters of a prompt
 _IN_LINES = "write each tool in a line of its own below `tools:`, with two blanks before its `-`"
 
 
@@ -190,6 +194,26 @@ def _value(place: Place) -> object:
     return value
 
 
+def _fault(name: str) -> str | None:
+    """What Qwen Code refuses in the name of an agent."""
+    if not _NAME.fullmatch(name):
+        return "has other characters than letters, digits, `-` and `_`"
+    if len(name) > _LONGEST:
+        return f"has more than {_LONGEST} characters"
+    if len(name) < _SHORTEST:
+        return f"has fewer than {_SHORTEST} characters"
+    if name.strip("-_") != name:
+        return "begins or ends with `-` or `_`"
+    return "is reserved" if name.lower() in _RESERVED else None
+
+
+def _mended(name: str) -> str | None:
+    """A name like this one that Qwen Code takes, if there is one."""
+    plain = re.sub(r"[^\w-]+", "-", name).strip("-_")[:_LONGEST].strip("-_")
+    other = f"{plain}-agent" if plain and _fault(plain) else plain
+    return other if other and not _fault(other) else None
+
+
 @dataclass(frozen=True, slots=True)
 class _QwenAgent:
     """The reading of one agent file."""
@@ -205,10 +229,10 @@ class _QwenAgent:
     def agents(self, *, is_entry: bool) -> Iterator[Agent]:
         """The agent that the file declares; none, with the reason noted, if Qwen Code does not load it."""
         header = self.text.document.data
-        if why := self._refusal():
-            self.files.note(
-                "LDO152", self._place(), f"`{self.path}` {why}, so Qwen Code does not load this agent"
-            )
+        if refusal := self._refusal():
+            why, at, hint = refusal
+            message = f"`{self.path}` {why}, so Qwen Code does not load this agent"
+            self.files.note("LDO152", at, message, hint)
             return
         self.files.misspelt_keys(self.text.document, KEYS)
         mode = text(header.get("approvalMode")) or None
@@ -246,16 +270,24 @@ class _QwenAgent:
             each for each in ([value] if isinstance(value, str) else items(value)) if isinstance(each, str)
         )
 
-    def _refusal(self) -> str | None:
+    def _refusal(self) -> tuple[str, Place, str | None] | None:
+        """Why the agent is not loaded, with the place of that and what to write there; None if it is."""
         header = self.text.document.data
         for key in ("name", "description"):
-            if header.get(key) in (None, ""):
-                return f"has no `{key}`"
+            if header.get(key) is None or not str(header[key]).strip():
+                return f"has no `{key}`", self._place(), None
         mode = header.get("approvalMode")
         if isinstance(header.get("tools"), dict):
-            return "has `tools` that are no list"
+            return "has `tools` that are no list", self._place(), None
         if mode not in (None, "", *MODES):
-            return f"has the mode `{excerpt(str(mode))}`"
+            return f"has the mode `{excerpt(str(mode))}`", self._place(), None
+        name = str(header["name"]).strip()
+        if why := _fault(name):
+            other = _mended(name)
+            hint = f"write `name: {other}`" if other else None
+            return f"has the name `{excerpt(name)}`, which {why}", self._place("name"), hint
+        if len(self.text.prompt.strip()) < _LEAST:
+            return f"has a prompt of fewer than {_LEAST} characters", self._place(), None
         return None
 
     def _is_unread(self) -> bool:
