@@ -334,6 +334,21 @@ def _in_header(files: Edited, match: re.Match[str], each: Diagnostic) -> None:
     make(files, f"write `{match['line']}`", place(each.at))
 
 
+def _keys_mended(files: Edited, match: re.Match[str], each: Diagnostic) -> None:
+    """Writes lines into a header, puts the values of other keys in quotes, and takes others out."""
+    path, start, _ = stretch(files, each)
+    for line in names_in(match["lines"] or ""):
+        make(files, f"write `{line}`", place(each.at))
+    for key in names_in(match["quoted"] or ""):
+        start = files.text(path).index(f"\n{key}:") + 1
+        own = files.chain(path, start)[-1]
+        text = files.text(path)[own.value.start_mark.index : files.end(path, own.value)]
+        files.set_pair(path, own, f'{key}: "{text.strip()}"')
+    for key in names_in(match["out"] or ""):
+        start = files.text(path).index(f"\n{key}:") + 1
+        files.put(path, start, files.text(path).index("\n", start) + 1, "")
+
+
 def _out_of_both(files: Edited, match: re.Match[str], each: Diagnostic) -> None:
     """Takes what is at the place of a finding out, and names out of another list."""
     _out(files, match, each)
@@ -400,6 +415,10 @@ _FORMS: tuple[tuple[re.Pattern[str], Callable[[Edited, re.Match[str], Diagnostic
     (re.compile(r"write `(?P<new>[^`/]+/[\w.-]+)`"), of_server),
     (re.compile(rf"write {_LINE} in its header"), _in_header),
     (re.compile(r"write (?P<lines>`[^`]+`(?:, `[^`]+`)*) into it"), _into_server),
+    (re.compile(
+        r"(?:write (?P<lines>`[^`]+`(?: and `[^`]+`)?) in its header)?(?:(?:, (?:and )?)?put (?P<quoted>`[^`]+`.*?) in quotes)?"
+        r"(?:(?:, (?:and )?)?take (?P<out>`[^`]+`(?: and `[^`]+`)?) out)?"
+    ), _keys_mended),
     (re.compile(rf"write {_LINE} under `permissions`(?:, or deny .*)?"), _read_only_token),
     (re.compile(r"take this out, as `[^`]+` allows commands by name, and take (?P<also>.*)"), _out_of_both),
     (re.compile(r"take this out, as `[^`]+` allows commands by name|take this out, and name the commands .*|take this line out and allow by name what it needs"), _out),
