@@ -192,7 +192,9 @@ class _HomeReader:
             events += hook_events(self.files, tables)
             events += command_events(self.files, dict.fromkeys([*commands, *brought]))
             for plugin in plugins:
-                events += hook_events(self.files, plugin.hooks, plugin.root)
+                is_of_person = plugin.name not in enabled
+                brought_hooks = hook_events(self.files, plugin.hooks, plugin.root)
+                events += [replace(each, is_of_person=is_of_person) for each in brought_hooks]
         known = {plugin.name for plugin in self.plugins}
         events += [external_plugin(name, at) for name, at in enabled.items() if name not in known]
         return ClaudeHome(
