@@ -260,18 +260,18 @@ def _inputs_moved(files: Edited, match: re.Match[str], each: Diagnostic) -> None
     inputs = table["with"]
     for old in names_in(match["out"] or ""):
         del inputs[old]
-    for one in _INSTEAD.finditer(match["moves"] or ""):
-        value = inputs.pop(one["old"])
-        if one["where"] == " of the step":
-            table[one["new"]] = value
-        elif one["where"]:
+    for move in _INSTEAD.finditer(match["moves"] or ""):
+        value = inputs.pop(move["old"])
+        if move["where"] == " of the step":
+            table[move["new"]] = value
+        elif move["where"]:
             settings = json.loads(inputs.get("settings") or "{}")
-            inputs["settings"] = json.dumps(merged(settings, {one["new"]: yaml.safe_load(value)}))
-        elif one["new"].startswith("-"):
-            words = f"{one['new']} {json.dumps(str(value))}"
+            inputs["settings"] = json.dumps(merged(settings, {move["new"]: yaml.safe_load(value)}))
+        elif move["new"].startswith("-"):
+            words = f"{move['new']} {json.dumps(str(value))}"
             inputs["claude_args"] = f"{inputs.get('claude_args') or ''} {words}".strip()
         else:
-            inputs[one["new"]] = value
+            inputs[move["new"]] = value
     files.put(path, step.start_mark.index, files.end(path, step), json.dumps(table))
 
 
