@@ -72,6 +72,8 @@ class ForeignFormat:
     """Whether `tools` of an agent is a table that switches them on and off, and `permission` decides about them."""
     has_sandbox: bool = False
     """Whether settings of a sandbox, or of whom its commands have to ask, say what these reach."""
+    variants: Mapping[str, str] = field(default_factory=dict)
+    """By the ending that its reader gives the name of an agent that it has twice, where alone it is that one."""
     runs_others: bool = False
     """Whether its agents are those of other tools, which it runs with flags and settings of theirs."""
     disables_servers: bool = False

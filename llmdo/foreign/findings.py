@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from llmdo.base import topology
 from llmdo.base.checking import checks_among, few, reports
 from llmdo.base.diagnostic import Related, excerpt, finding, place
 from llmdo.base.values import replace
 from llmdo.foreign import advice, flows, legs
 from llmdo.foreign.building import EVERYONE, named
+from llmdo.foreign.circles import circles
 from llmdo.foreign.decisions import STARTS
 from llmdo.foreign.edits import (
     as_named,
@@ -147,44 +147,19 @@ def foreign_cycle(project: Foreign) -> Iterator[Diagnostic]:
     calls nest: in opencode once, unless `subagent_depth` says more, and in VS Code once, unless its setting
     `chat.subagents.allowInvocationsFromSubagents` is on. Remove the call that leads back.
     """
-    workers, agents = project.graph.workers, named(project.team.agents)
-    confirmed = {
-        (name, call.name)
-        for name, agent in agents.items()
-        for call in agent.calls
-        if call.decision != "allowed"
-    }
-    uses = {
-        name: {
-            use.name: use
-            for use in worker.uses
-            if use.name in workers and workers[use.name].path and (name, use.name) not in confirmed
-        }
-        for name, worker in workers.items()
-        if worker.path
-    }
-    edges = {name: list(callees) for name, callees in uses.items()}
-    free = {name for name, agent in agents.items() if agent.everyone}
-    for component in topology.strongly_connected_components(edges):
-        cycle = topology.shortest_cycle(edges, component)
-        if len(cycle) > project.graph.max_depth_from(cycle):
-            continue
-        steps = list(zip(cycle, [*cycle[1:], cycle[0]], strict=True))
-        opening = topology.opening_edge(edges, component, cycle)
-        (first, second), *rest = steps
-        can_be_opened = bool(rest) and free.isdisjoint(component)
-        condition = next((f"; {where}" for name in cycle if (where := agents[name].nested_where)), "")
-        circle = f"agents call each other in a circle: `{' > '.join([*cycle, first])}`{condition}"
+    for each in circles(project):
+        first, *rest = each.calls
+        names = [*(call.caller for call in each.calls), first.caller]
+        condition = f"; {each.condition}" if each.condition else ""
+        circle = f"agents call each other in a circle: `{' > '.join(names)}`{condition}"
         yield finding(
             "LDO350",
-            uses[first][second].at.location,
-            circle if rest else f"`{first}` calls itself",
-            hint=f"without `{opening[1]}` in `{opening[0]}` there is none"
-            if opening and can_be_opened
+            first.at,
+            circle if rest else f"`{first.caller}` calls itself",
+            hint=f"without `{each.opening[1]}` in `{each.opening[0]}` there is none"
+            if each.opening
             else None,
-            related=[
-                Related(uses[name][other].at.location, f"`{name}` calls `{other}`") for name, other in rest
-            ],
+            related=[Related(call.at, f"`{call.caller}` calls `{call.callee}`") for call in rest],
         )
 
 

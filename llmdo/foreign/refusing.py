@@ -40,6 +40,8 @@ def refuser(project: Foreign, flow: Flow) -> Location | None:
         or (not agent.path and project.form_of(agent) == of_session and _runs(agent, sender))
         for event in agent.events
         if event.toolset.lower().removeprefix("hook ") in _BEFORE and _is_about(event, tools)
+        # A step loads what its settings enable, and is nobody who loads the project itself.
+        if not (spec.runs_others and event.is_of_person)
     ]
     asked.sort(key=lambda event: _matcher(event) == _EVERY)  # whoever names the tool means it
     return asked[0].at.location if asked else None

@@ -120,6 +120,8 @@ class Grant:
     """Whether a second model decides about each call of it that no rule allows, which is then not refused."""
     refusal_at: Place | None = None
     """The place for that line; None if it is that of the agent, or of what gives the tool."""
+    is_of_person: bool = False
+    """Whether only the sessions of a person who loads the project as a plugin have it: no setting does."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

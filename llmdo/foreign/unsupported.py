@@ -105,6 +105,8 @@ EVIDENCE = (
     ),
     _Evidence("Factory", (".factory/droids/*.md",), "droid"),
     _Evidence("Factory", (".factory/settings.json", ".factory/hooks.json", ".factory/mcp.json"), "configuration"),
+    _Evidence("Grok Build", (".grok/agents/*.md",), "agent"),
+    _Evidence("Grok Build", (".grok/config.toml", ".grok/hooks/*.json"), "configuration"),
     _Evidence("Augment", (".augment/agents/*.md",), "agent"),
     _Evidence("Continue", (".continue/agents/*.yaml", ".continue/agents/*.md"), "agent"),
     _Evidence("Continue", (".continue/config.yaml", ".continue/mcpServers/*.yaml"), "configuration"),

@@ -246,6 +246,35 @@ def _option_for_input(files: Edited, match: re.Match[str], each: Diagnostic) -> 
         files.set_pair(path, own, f"""{match["key"]}: '{match["option"]} "{value}"'""")
 
 
+_INSTEAD = re.compile(r"`(?P<new>[^`]+)`(?P<where> in `settings`| of the step)? for `(?P<old>\w+)`")
+
+
+def _inputs_moved(files: Edited, match: re.Match[str], each: Diagnostic) -> None:
+    """Moves the values of inputs of a step to where they count now, and takes other inputs out."""
+    path, start, _ = stretch(files, each)
+    step = next(
+        own.value for own in reversed(files.chain(path, start)) if below(own.value, "uses") is not None
+    )
+    text = files.text(path)[step.start_mark.index : step.end_mark.index]
+    table = yaml.safe_load(text.replace("\n" + " " * step.start_mark.column, "\n"))
+    inputs = table["with"]
+    for old in names_in(match["out"] or ""):
+        del inputs[old]
+    for move in _INSTEAD.finditer(match["moves"] or ""):
+        value = inputs.pop(move["old"])
+        if move["where"] == " of the step":
+            table[move["new"]] = value
+        elif move["where"]:
+            settings = json.loads(inputs.get("settings") or "{}")
+            inputs["settings"] = json.dumps(merged(settings, {move["new"]: yaml.safe_load(value)}))
+        elif move["new"].startswith("-"):
+            words = f"{move['new']} {json.dumps(str(value))}"
+            inputs["claude_args"] = f"{inputs.get('claude_args') or ''} {words}".strip()
+        else:
+            inputs[move["new"]] = value
+    files.put(path, step.start_mark.index, files.end(path, step), json.dumps(table))
+
+
 def _as_input(files: Edited, match: re.Match[str], each: Diagnostic) -> None:
     """Writes a text as an input of a step."""
     path, start, _ = stretch(files, each)
@@ -334,6 +363,21 @@ def _in_header(files: Edited, match: re.Match[str], each: Diagnostic) -> None:
     make(files, f"write `{match['line']}`", place(each.at))
 
 
+def _keys_mended(files: Edited, match: re.Match[str], each: Diagnostic) -> None:
+    """Writes lines into a header, puts the values of other keys in quotes, and takes others out."""
+    path, start, _ = stretch(files, each)
+    for line in names_in(match["lines"] or ""):
+        make(files, f"write `{line}`", place(each.at))
+    for key in names_in(match["quoted"] or ""):
+        start = files.text(path).index(f"\n{key}:") + 1
+        own = files.chain(path, start)[-1]
+        text = files.text(path)[own.value.start_mark.index : files.end(path, own.value)]
+        files.set_pair(path, own, f'{key}: "{text.strip()}"')
+    for key in names_in(match["out"] or ""):
+        start = files.text(path).index(f"\n{key}:") + 1
+        files.put(path, start, files.text(path).index("\n", start) + 1, "")
+
+
 def _out_of_both(files: Edited, match: re.Match[str], each: Diagnostic) -> None:
     """Takes what is at the place of a finding out, and names out of another list."""
     _out(files, match, each)
@@ -386,6 +430,7 @@ def _renamed(files: Edited, match: re.Match[str], each: Diagnostic) -> None:
 _NEW = r"`(?P<new>[^`]+)`"
 _LINE = r"`(?P<line>[^`]+)`"
 _KEY = r"`(?P<key>[^`]+)`"
+_ONE_INSTEAD = r"`[^`]+`(?: in `settings`| of the step)? for `\w+`(?: in `claude_args`)?"
 _FORMS: tuple[tuple[re.Pattern[str], Callable[[Edited, re.Match[str], Diagnostic], None]], ...] = (
     (re.compile(rf"did you mean {_NEW}\??"), meant),
     (re.compile(rf"(?:a|an agent) file says {_NEW}"), meant),
@@ -400,6 +445,10 @@ _FORMS: tuple[tuple[re.Pattern[str], Callable[[Edited, re.Match[str], Diagnostic
     (re.compile(r"write `(?P<new>[^`/]+/[\w.-]+)`"), of_server),
     (re.compile(rf"write {_LINE} in its header"), _in_header),
     (re.compile(r"write (?P<lines>`[^`]+`(?:, `[^`]+`)*) into it"), _into_server),
+    (re.compile(
+        r"(?:write (?P<lines>`[^`]+`(?: and `[^`]+`)?) in its header)?(?:(?:, (?:and )?)?put (?P<quoted>`[^`]+`.*?) in quotes)?"
+        r"(?:(?:, (?:and )?)?take (?P<out>`[^`]+`(?: and `[^`]+`)?) out)?"
+    ), _keys_mended),
     (re.compile(rf"write {_LINE} under `permissions`(?:, or deny .*)?"), _read_only_token),
     (re.compile(r"take this out, as `[^`]+` allows commands by name, and take (?P<also>.*)"), _out_of_both),
     (re.compile(r"take this out, as `[^`]+` allows commands by name|take this out, and name the commands .*|take this line out and allow by name what it needs"), _out),
@@ -427,6 +476,9 @@ _FORMS: tuple[tuple[re.Pattern[str], Callable[[Edited, re.Match[str], Diagnostic
     (re.compile(r"write each tool in a line of its own below `(?P<key>\w+):`, with two blanks before its `-`"), _in_lines),
     (re.compile(r"write `(?P<new>\[\[[\w.]+\]\])` in place of `(?P<old>\[[\w.]+\])`"), _as_list_of_tables),
     (re.compile(rf"use `(?P<option>--\w+)` in {_KEY}"), _option_for_input),
+    (re.compile(
+        rf"(?:use (?P<moves>{_ONE_INSTEAD}(?:, {_ONE_INSTEAD})*))?(?:(?:, and )?take (?P<out>`\w+`(?: and `\w+`)*) out)?"
+    ), _inputs_moved),
     (re.compile(rf"write {_LINE} as its {_KEY}"), _as_input),
     (re.compile(rf"write {_LINE} (?:into|under {_KEY} of) its `(?P<input>\w+)` \((?P<at>[^()]+)\)"), _into_settings),
     (re.compile(r"write `(?P<line>readonly: true)` in place of `readonly: false`"), _value),

@@ -18,7 +18,7 @@ from llmdo.features.claude.client import (
     settings_events,
 )
 from llmdo.features.claude.hooks import hooks_in, judge_hooks
-from llmdo.features.claude.rules import approvals_in, flaw, mended
+from llmdo.features.claude.rules import RULES, approvals_in, flaw, mended
 from llmdo.features.claude.session import SessionTools
 from llmdo.features.claude.settings import BYPASSES, KEYS, MODES, settings_of
 from llmdo.foreign import servers as mcp
@@ -192,7 +192,9 @@ class _HomeReader:
             events += hook_events(self.files, tables)
             events += command_events(self.files, dict.fromkeys([*commands, *brought]))
             for plugin in plugins:
-                events += hook_events(self.files, plugin.hooks, plugin.root)
+                is_of_person = plugin.name not in enabled
+                brought_hooks = hook_events(self.files, plugin.hooks, plugin.root)
+                events += [replace(each, is_of_person=is_of_person) for each in brought_hooks]
         known = {plugin.name for plugin in self.plugins}
         events += [external_plugin(name, at) for name, at in enabled.items() if name not in known]
         return ClaudeHome(
@@ -288,4 +290,12 @@ class _HomeReader:
         if mode.name == BYPASSES and mode.at:
             message = f"mode `{BYPASSES}` never asks for approval"
             self.files.note("LDO554", mode.at, message, "allow by name what asks too often")
+        about = [*RULES.about(settings.rules, "Bash")]
+        if not any(rule.decision != "allowed" and RULES.whole(rule, "Bash") for rule in about):
+            for rule in about:
+                if rule.decision == "allowed" and RULES.whole(rule, "Bash") and not flaw(rule):
+                    message = "this allows every command without a question"
+                    self.files.note(
+                        "LDO554", rule.at, message, "allow the commands that ask too often by name"
+                    )
         judge_hooks(self.files, settings.hooks if settings.asks else ())

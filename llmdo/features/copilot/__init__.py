@@ -24,6 +24,9 @@ EXTENSIONS = ".github/extensions/*/extension.mjs"
 LANGUAGE_SERVERS = ".github/lsp.json"
 FILES = (*TEXTS, HOOKS, *SETTINGS, EXTENSIONS, LANGUAGE_SERVERS)
 
+THERE, CALLED = " (in VS Code)", " (called)"
+"""The endings of the names of agents as VS Code has them, and as others call them there."""
+
 EXTENSION = Extension(
     name="copilot",
     formats={
@@ -35,6 +38,7 @@ EXTENSION = Extension(
             has_unwritten_session=True,
             few_tools="tools: [read, search]",
             calls_key="agents",
+            variants={THERE: "in VS Code alone", CALLED: ""},
         )
     },
 )

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from llmdo.base.diagnostic import Related, finding, shown
 from llmdo.base.source import Span
-from llmdo.base.values import replace
+from llmdo.base.values import dataclass, replace
 from llmdo.features.copilot import AGENT, MODE
 from llmdo.foreign import headers, reading
 from llmdo.foreign.files import MOST_PLACES
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from llmdo.base.diagnostic import Diagnostic
-    from llmdo.base.source import Source
+    from llmdo.base.source import Location, Source
     from llmdo.foreign.files import Files
     from llmdo.syntax.document import Document
 
@@ -39,6 +39,8 @@ _KINDS: dict[str, tuple[type, ...]] = {
     "tools": (str, list),
 }
 """The keys that it checks, each with the kinds of value that it takes."""
+_LINES = {"description": "description: TEXT", "tools": "tools: [read, search]"}
+"""The line in place of a key that the agent cannot do without, or has every tool without."""
 _HINTS = {
     "description": _DESCRIPTION,
     "name": "take it out",
@@ -58,22 +60,77 @@ def fault(text: reading.Text) -> Diagnostic | None:
     rest = _NOWHERE if document.data.get("target") == "github-copilot" else _THERE_ALONE
     if problem := headers.yaml_fault(document.source):
         return finding("LDO152", problem.at, f"{problem.message}, {rest}", hint=problem.hint)
-    for key, kinds in _KINDS.items():
-        if key not in document.data:
-            continue
-        value = document.data[key]
-        if value is None:
-            at = Place(document, (key,), of_key=True).location
-            return finding("LDO152", at, f"`{key}` has no value, {rest}", hint=_HINTS[key])
-        if not isinstance(value, kinds):
-            at = Place(document, (key,)).location
-            kind = "text" if list not in kinds else "text and no list"
-            hint = "put it in quotes" if isinstance(value, int | float) and list not in kinds else None
-            return finding("LDO152", at, f"the value of `{key}` is no {kind}, {rest}", hint=hint)
+    faults = [each for each in (_fault_of(document, key) for key in document.data) if each]
     if "description" not in document.data:
         at = Place(document, (next(iter(document.data)),), of_key=True).location
-        return finding("LDO152", at, f"this agent has no `description`, {rest}", hint=_DESCRIPTION)
-    return None
+        faults.append(_Fault("description", "this agent has no `description`", at, _DESCRIPTION))
+    if not faults:
+        return None
+    if len(faults) == 1:
+        return finding("LDO152", faults[0].at, f"{faults[0].text}, {rest}", hint=faults[0].hint)
+    # Else the next one came up only once the first is mended.
+    related = [Related(each.at, "and here") for each in faults[1:] if each.key in document.data]
+    message = f"{_together(faults)}, {rest}"
+    return finding("LDO152", faults[0].at, message, hint=_edits(faults), related=related)
+
+
+@dataclass(frozen=True, slots=True)
+class _Fault:
+    """A key that keeps an agent from being loaded."""
+
+    key: str
+    text: str
+    at: Location
+    hint: str | None
+    is_empty: bool = False
+    is_to_quote: bool = False
+
+
+def _fault_of(document: Document, key: str) -> _Fault | None:
+    """The fault of a key of a header; None without one."""
+    kinds = _KINDS.get(key)
+    value = document.data[key]
+    if kinds is None or isinstance(value, kinds):
+        return None
+    if value is None:
+        at = Place(document, (key,), of_key=True).location
+        return _Fault(key, f"`{key}` has no value", at, _HINTS[key], is_empty=True)
+    is_to_quote = isinstance(value, int | float) and list not in kinds
+    text = f"the value of `{key}` is no {'text' if list not in kinds else 'text and no list'}"
+    hint = "put it in quotes" if is_to_quote else None
+    return _Fault(key, text, Place(document, (key,)).location, hint, is_to_quote=is_to_quote)
+
+
+def _together(faults: Sequence[_Fault]) -> str:
+    """What several faults are, those of keys without a value first."""
+    empty = [f"`{each.key}`" for each in faults if each.is_empty]
+    texts = [f"{_all_of(empty)} {'have' if len(empty) > 1 else 'has'} no value"] if empty else []
+    return _steps([*texts, *(each.text for each in faults if not each.is_empty)])
+
+
+def _all_of(words: Sequence[str]) -> str:
+    """Words with `and` before the last."""
+    *others, last = words
+    return f"{', '.join(others)} and {last}" if others else last
+
+
+def _steps(parts: Sequence[str]) -> str:
+    """Parts of a sentence with `and` before the last."""
+    *others, last = parts
+    return f"{', '.join(others)}, and {last}" if others else last
+
+
+def _edits(faults: Sequence[_Fault]) -> str:
+    """The change that mends several keys."""
+    quotes = [f"`{each.key}`" for each in faults if each.is_to_quote]
+    lines = [f"`{_LINES[each.key]}`" for each in faults if each.key in _LINES and not each.is_to_quote]
+    others = [f"`{each.key}`" for each in faults if each.key not in _LINES and not each.is_to_quote]
+    steps = [
+        *([f"write {_all_of(lines)} in its header"] if lines else ()),
+        *([f"put {_all_of(quotes)} in quotes"] if quotes else ()),
+        *([f"take {_all_of(others)} out"] if others else ()),
+    ]
+    return _steps(steps)
 
 
 def closed(source: Source) -> Source | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from llmdo.base.values import dataclass, replace
+from llmdo.features.copilot import CALLED, THERE
 from llmdo.features.copilot.editor_settings import NESTED
 from llmdo.features.copilot.tools import (
     COMMAND_LINE,
@@ -30,10 +31,8 @@ if TYPE_CHECKING:
 GENERAL = "general-purpose"
 """It has every tool; agents that may call any agent may call it in Copilot's command line."""
 
-THERE = " (in VS Code)"
 EVERYONE = "every agent in VS Code"
 HANDOFF = " (handoff)"
-CALLED = " (called)"
 
 NESTED_ALONE = f"in VS Code only where `{NESTED}` is set"
 _MAX_DEPTH = 6

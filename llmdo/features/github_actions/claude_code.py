@@ -19,7 +19,6 @@ from llmdo.features.github_actions.claude_options import (
     CHECKS_RUNS_SINCE,
     IGNORES_BYPASS,
     IGNORES_RULES,
-    OF_V0,
     SCRUBS_SINCE,
     TOOL,
     claude_options,
@@ -42,6 +41,7 @@ from llmdo.features.github_actions.claude_servers import (
     grants_of_servers,
     missing_servers,
 )
+from llmdo.features.github_actions.removed_inputs import removed_inputs
 from llmdo.features.github_actions.table import CLAUDE_TOOLS
 from llmdo.features.github_actions.tokens import (
     OF_AN_APP,
@@ -54,7 +54,6 @@ from llmdo.features.github_actions.tokens import (
 from llmdo.features.github_actions.workflow import TokenPermissions, Variable
 from llmdo.foreign import reading
 from llmdo.foreign.commands import commands
-from llmdo.foreign.files import COUNTS, renaming
 from llmdo.foreign.instead import LONGEST
 from llmdo.foreign.permissions import PermissionRule, part
 from llmdo.foreign.team import capability_of
@@ -124,17 +123,7 @@ def _all_grants(site: Site, tree: Checkout, options: ClaudeOptions) -> Iterator[
 def claude_problems(site: Site, tree: Checkout) -> Iterator[Diagnostic]:
     """Inputs that the release of the action does not have, and modes in which nothing is refused."""
     if site.run.program in ("claude-code-action", "claude-code-base-action") and is_v1(site):
-        for key, instead in OF_V0.items():
-            if key in table(site.step.get("with")):
-                message = f"claude-code-action has no input `{key}` since v1, so it does nothing"
-                hint = f"use `{instead}` in `claude_args`" if instead and instead.startswith("-") else None
-                place = site.place("with", key, of_key=True)
-                yield finding(
-                    "LDO151",
-                    place.location,
-                    message,
-                    hint=hint or renaming(place, key, instead, "it is called `{}`", COUNTS),
-                )
+        yield from removed_inputs(site)
     if is_before_v1(site) and (args := site.input("claude_args")):
         message = f"{site.run.program} has no input `claude_args` before v1, so it does nothing"
         yield finding("LDO151", args[1].location, message, hint="use `allowed_tools`")

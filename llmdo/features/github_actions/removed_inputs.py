@@ -1,0 +1,70 @@
+"""Inputs of claude-code-action that v1 does not have, so that nothing reads them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from llmdo.base.diagnostic import Related, finding
+from llmdo.base.parts import table
+from llmdo.features.github_actions.claude_options import OF_V0
+from llmdo.foreign.files import COUNTS, renaming
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from collections.abc import Set as AbstractSet
+
+    from llmdo.base.diagnostic import Diagnostic
+    from llmdo.features.github_actions.walking import Site
+
+_SUCCESSORS: dict[str, str | None] = {
+    **OF_V0,
+    "anthropic_model": "--model", "claude_env": "`env` in `settings`", "custom_instructions": "--append-system-prompt",
+    "fallback_model": "--fallback-model", "max_turns": "--max-turns", "model": "--model",
+    "timeout_minutes": "`timeout-minutes` of the step",
+}  # fmt: skip
+"""Those that give or refuse tools and the others, each with its successor.
+
+https://github.com/anthropics/claude-code-action/blob/main/docs/migration-guide.md
+"""
+
+
+def removed_inputs(site: Site) -> Iterator[Diagnostic]:
+    """The finding about all inputs of a step that v1 of the action does not have."""
+    inputs = table(site.step.get("with"))
+    keys = [key for key in inputs if key in _SUCCESSORS]
+    if not keys:
+        return
+    first, *others = (site.place("with", key, of_key=True) for key in keys)
+    instead = _SUCCESSORS[keys[0]] or ""
+    hint: str | None
+    if others or instead.startswith("`"):
+        hint = _moves(keys, {*inputs})
+    elif instead.startswith("-"):
+        hint = f"use `{instead}` in `claude_args`"
+    else:
+        hint = renaming(first, keys[0], instead or None, "it is called `{}`", COUNTS)
+    names = [f"`{key}`" for key in keys]
+    which = f"inputs {', '.join(names[:-1])} and {names[-1]}" if others else f"input {names[0]}"
+    rest = "they do nothing" if others else "it does nothing"
+    message = f"claude-code-action has no {which} since v1, so {rest}"
+    related = [Related(place.location, "and here") for place in others]
+    yield finding("LDO151", first.location, message, hint=hint, related=related)
+
+
+def _moves(keys: Sequence[str], inputs: AbstractSet[str]) -> str:
+    """The change that moves the values of several inputs to where they count, and takes the others out."""
+    options: list[str] = []
+    others: dict[str, str] = {}
+    gone: list[str] = []
+    for key in keys:
+        instead = _SUCCESSORS[key] or ""
+        if instead.startswith("-"):
+            options.append(f"`{instead}` for `{key}`")
+        elif not instead or instead in inputs or instead in others:
+            gone.append(f"`{key}`")
+        else:
+            others[instead] = f"{instead if '`' in instead else f'`{instead}`'} for `{key}`"
+    in_args = [f"{', '.join(options)} in `claude_args`"] if options else []
+    moves = ", ".join([*in_args, *others.values()])
+    steps = [*([f"use {moves}"] if moves else ()), *([f"take {' and '.join(gone)} out"] if gone else ())]
+    return ", and ".join(steps)
