@@ -222,12 +222,7 @@ class _CodexProject:
             yield self._role(name, layer, at)
         for path, document in documents.items():
             missing = [key for key in REQUIRED if not isinstance(document.data.get(key), str)]
-            if other := _table_of_others(document):
-                message = (
-                    f"Codex takes no `{excerpt(other)}` in an agent's file, so it loads no agent from it"
-                )
-                at = Place(document, (other,), of_key=True)
-                self.files.note("LDO152", at, message, _AT_THE_TOP if missing else None)
+            if self._is_kept_out(document, missing):
                 continue
             if missing:
                 message = f"`{path}` has no `{missing[0]}`, so Codex loads no agent from it"
@@ -249,6 +244,15 @@ class _CodexProject:
                 ConfigLayer(document),
                 _name_place(document) or Place(document, ()),
             )
+
+    def _is_kept_out(self, document: Document, missing: Sequence[str]) -> bool:
+        """Whether a table keeps the agent of a file from being loaded, which is noted."""
+        other = _table_of_others(document)
+        if other is not None:
+            message = f"Codex takes no `{excerpt(other)}` in an agent's file, so it loads no agent from it"
+            at = Place(document, (other,), of_key=True)
+            self.files.note("LDO152", at, message, _AT_THE_TOP if missing else None)
+        return other is not None
 
     def _role(self, name: str, layer: ConfigLayer, at: Place) -> Agent:
         layers = self.base.over(layer) if layer.document is not self.base.layers[0].document else self.base
