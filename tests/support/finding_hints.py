@@ -62,6 +62,8 @@ EXPLAINED = tuple(
         r"give its job _, or its step a _",
         r"rules about tools are in _, _ and _ of _",
         r"leave the address to each person's own settings",
+        r"write _, _ and _ at the top of the file",
+        r"the last rule that matches counts: write _ before the others",
     )
 )
 """The forms of a hint that explains, or leaves to a person what to write: no edit is in it."""

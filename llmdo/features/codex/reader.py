@@ -61,6 +61,7 @@ _AS_TYPE: dict[Route, str] = {
     ("skills", "config"): "write `[[skills.config]]` in place of `[skills.config]`",
 }
 """By a setting of another type, how it is written."""
+_AT_THE_TOP = "write `name`, `description` and `developer_instructions` at the top of the file"
 _OF_SESSION = ("sandbox_mode", "approval_policy", "sandbox_workspace_write", "web_search")
 """Settings that an agent has from the session, whatever its own file says."""
 _FOR_ALL = "for the session and all its agents"
@@ -69,6 +70,15 @@ _OF_AGENTS = frozenset(
     {"enabled", "interrupt_message", "job_max_runtime_seconds", "max_depth", "max_threads"}
 )
 """Keys of `[agents]` that are no agents."""
+
+
+def _table_of_others(document: Document) -> str | None:
+    """A table with the name of an agent in it, which is none of Codex's settings; None without any."""
+    for key in (each for each in document.data if each not in AGENT_KEYS):
+        within = table(document.data, key)
+        if isinstance(within.get("name") or within.get("description"), str):
+            return key
+    return None
 
 
 def _is_refused(document: Document, key: str) -> bool:
@@ -212,6 +222,8 @@ class _CodexProject:
             yield self._role(name, layer, at)
         for path, document in documents.items():
             missing = [key for key in REQUIRED if not isinstance(document.data.get(key), str)]
+            if self._is_kept_out(document, missing):
+                continue
             if missing:
                 message = f"`{path}` has no `{missing[0]}`, so Codex loads no agent from it"
                 self.files.problems.append(finding("LDO152", document.source.location(), message))
@@ -232,6 +244,15 @@ class _CodexProject:
                 ConfigLayer(document),
                 _name_place(document) or Place(document, ()),
             )
+
+    def _is_kept_out(self, document: Document, missing: Sequence[str]) -> bool:
+        """Whether a table keeps the agent of a file from being loaded, which is noted."""
+        other = _table_of_others(document)
+        if other is not None:
+            message = f"Codex takes no `{excerpt(other)}` in an agent's file, so it loads no agent from it"
+            at = Place(document, (other,), of_key=True)
+            self.files.note("LDO152", at, message, _AT_THE_TOP if missing else None)
+        return other is not None
 
     def _role(self, name: str, layer: ConfigLayer, at: Place) -> Agent:
         layers = self.base.over(layer) if layer.document is not self.base.layers[0].document else self.base

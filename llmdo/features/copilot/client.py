@@ -33,11 +33,14 @@ def hook_events(files: Files, *tables: Place) -> tuple[Grant, ...]:
     return tuple(ClientEvents(files).hooks(tables, reads=_READS))
 
 
-def session_events(files: Files) -> tuple[tuple[Grant, ...], Place | None]:
-    """What runs in a session, and the first place that is about one; None without any."""
+def session_events(files: Files, *, has_agents: bool) -> tuple[tuple[Grant, ...], Place | None]:
+    """What runs in a session, and the first place that is about one; None without any.
+
+    Settings of Claude Code count where the project has others for the command line, or `has_agents` for it.
+    """
     own = [each for path in files.named([HOOKS]) if (each := files.json(path))]
     settings = [each for path in files.named(SETTINGS) if (each := files.json(path))]
-    if (own or settings) and not files.tree.only:
+    if (own or settings or has_agents) and not files.tree.only:
         settings = [*(each for path in SHARED if (each := files.json(path))), *settings]
     tables = [Place(document, ("hooks",), of_key=True) for document in (*own, *settings)]
     switches = [at for each in reversed(settings) if isinstance((at := Place(each, (_SWITCH,))).data, bool)]

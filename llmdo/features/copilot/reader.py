@@ -86,7 +86,9 @@ def read(tree: Tree) -> Team:
     has_variants = only or any(file.header.get("handoffs") for file in readers)
     everywhere = [file for file in readers if file.where.cloud and file.where.editor] if has_variants else []
     in_editor_by_name = {agent.name: agent for file in everywhere if (agent := file.agent(IN_EDITOR))}
-    called = tuple(in_editor(read, in_editor_by_name, only, tuple(reader.sessions()), is_nested=is_nested))
+    has_agents = any(file.where.cloud and file.path.startswith(_FOLDER) for file in readers)
+    sessions = tuple(reader.sessions(has_agents=has_agents))
+    called = tuple(in_editor(read, in_editor_by_name, only, sessions, is_nested=is_nested))
     agents = tuple(with_depths(tuple(apart(called)), only, is_nested=is_nested))
     return Team(
         format="copilot",
@@ -182,9 +184,9 @@ class _CopilotReader:
         self.files.problems.extend(text.document.problems if text else ())
         return text
 
-    def sessions(self) -> Iterator[Agent]:
+    def sessions(self, *, has_agents: bool) -> Iterator[Agent]:
         """The session of Copilot's cloud agent and of its command line, if the project has hooks for it."""
-        events, at = session_events(self.files)
+        events, at = session_events(self.files, has_agents=has_agents)
         if at:
             yield Agent(
                 name=SESSION,

@@ -87,6 +87,18 @@ _V1_TAG = (
 _PUSHES = "Bash(git-push.sh:*)"
 """The rule about the action's own script."""
 _BY_API = ("mcp__github_file_ops__commit_files", "mcp__github_file_ops__delete_files")
+_OF_RUNS = (
+    "mcp__github_ci__get_ci_status",
+    "mcp__github_ci__get_workflow_run_details",
+    "mcp__github_ci__download_job_log",
+)
+_ABOUT_PULL_REQUESTS = frozenset(
+    {
+        "issue_comment", "pull_request", "pull_request_review", "pull_request_review_comment",
+        "pull_request_target",
+    }
+)  # fmt: skip
+"""The events for which the action starts its server about runs: a comment may be one at a pull request."""
 
 
 @dataclass(slots=True)
@@ -181,8 +193,14 @@ def _from_action(options: ClaudeOptions, site: Site) -> None:
             "ssh_signing_key"
         )
         tools = (*_V1_TAG[3:], *_BY_API) if by_api else (*_V1_TAG, _PUSHES)
-        options.allowed += [(tool, at) for tool in tools]
+        options.allowed += [(tool, at) for tool in (*tools, *(_OF_RUNS if _sees_runs(site) else ()))]
         options.mode = ("acceptEdits", at)
+
+
+def _sees_runs(site: Site) -> bool:
+    """Whether the action starts its server about the runs of workflows, for which its job needs a line of its own."""
+    may_read = site.permissions.scopes is not None and site.permissions.level("actions") != "none"
+    return may_read and not _ABOUT_PULL_REQUESTS.isdisjoint(site.trigger.starters)
 
 
 def _from_words(

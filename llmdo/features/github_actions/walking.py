@@ -70,7 +70,7 @@ _SWITCH = re.compile(
 SPOT = "spot"
 """The single key with a place in a synthetic document."""
 
-_AGENT = re.compile(r"claude|codex|gemini|copilot|opencode|cursor-agent|[A-Z]_(?:KEY|TOKEN)\b")
+_AGENT = re.compile(r"claude|codex|gemini|copilot|kiro|opencode|cursor-agent|[A-Z]_(?:KEY|TOKEN)\b")
 _USED_HERE = re.compile(r"\buses\s*:\s*['\"]?\./([^\s'\"#,}]+)")
 _PATH = re.compile(r"\bpath\s*:\s*['\"]?([^\s'\"#,}]+)")
 _ON_GITHUB = re.compile(r"[\w.-]+/[\w.-]+/(?P<folder>[^@\s]+)@\S+")

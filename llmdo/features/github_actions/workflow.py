@@ -270,20 +270,23 @@ ACTIONS = {
 OTHER = "other"
 
 _USES = re.compile(r"(?P<name>[^@\s]+)(?:@(?P<version>\S+))?")
-_LIKE_AN_AGENT = re.compile(r"claude|codex|gemini|copilot-cli|opencode|cursor-agent")
+_LIKE_AN_AGENT = re.compile(r"claude|codex|gemini|copilot-cli|kiro|opencode|cursor-agent")
 _NO_AGENT = re.compile(r"setup|install|docs?-|usage|mirror|status|version|bump|validate|\.lock\.ya?ml")
 """Names of actions about an agent that run none."""
 
-_KEY = re.compile(r"(?:anthropic|claude|copilot|cursor)[\w-]*(?:key|token|rule[_-]id)", re.IGNORECASE)
+_KEY = re.compile(r"(?:anthropic|claude|copilot|cursor|kiro)[\w-]*(?:key|token|rule[_-]id)", re.IGNORECASE)
 
 _MODEL_KEY = re.compile(
-    r"(?!\w*(?:GITHUB|GH)_TOKEN$)(?:ANTHROPIC|CLAUDE|CODEX|CURSOR|DEEPSEEK|GEMINI|GROQ|MISTRAL|OPENAI|OPENCODE|OPENROUTER|XAI)"
+    r"(?!\w*(?:GITHUB|GH)_TOKEN$)(?:ANTHROPIC|CLAUDE|CODEX|CURSOR|DEEPSEEK|GEMINI|GROQ|KIRO|MISTRAL|OPENAI|OPENCODE|OPENROUTER"
+    r"|XAI)"
     r"\w*_(?:KEY|TOKEN)"
     r"|(?:GOOGLE|LLM)_(?:(?:AI|API|AUTH|GATEWAY|GEMINI|GENAI|GENERATIVE|MODEL|PROVIDER|PROXY|VERTEX)_)*(?:KEY|TOKEN)"
 )
 """Variables that hold the key of a model."""
 _SCRIPT = re.compile(r"(?:^\.?/|^[\w.-]+/).|\.(?:[cm]?[jt]s|py|rb|sh)$")
 """A program of the repository, by its path or its ending."""
+_UNREAD = "kiro-cli"
+"""The program of an agent whose unattended runs are not read."""
 _OF_GH_AW = "/gh-aw/actions/"
 """The folder of programs that gh-aw brings along, of which none is an agent."""
 _INTERPRETERS = frozenset({"bash", "bun", "deno", "go", "node", "python", "python3", "ruby", "sh", "tsx"})
@@ -348,7 +351,8 @@ def unknown_program(
         is_interpreted = words[0] in _INTERPRETERS
         program = next((word for word in words[1:3] if is_interpreted and _SCRIPT.search(word)), words[0])
         is_likely = key or _LIKE_AN_AGENT.search(program.rpartition("/")[2])
-        if is_likely and _SCRIPT.search(program) and _OF_GH_AW not in program:
+        is_program = program == _UNREAD or _SCRIPT.search(program)
+        if is_likely and is_program and _OF_GH_AW not in program:
             return " ".join(words[: words.index(program) + 1]), any_key
     return None
 

@@ -54,15 +54,16 @@ def rules_of(files: Files, *tables: Place) -> Iterator[PermissionRule]:
 
     They are merged as opencode does: a tool keeps the place that the lowest table gave it, and `tools` are below.
     """
-    yield from _in_order([*(_tools(each) for each in tables), *(_permission(files, each) for each in tables)])
+    levels = [*(_tools(each) for each in tables), *(_permission(files, each) for each in tables)]
+    yield from _in_order(files, levels)
 
 
 def rules_of_agent(files: Files, tables: Iterable[Place]) -> Iterator[PermissionRule]:
     """The rules of an agent in tables, the uppermost last, each of which is of its `tools` and its `permission`."""
-    yield from _in_order([each for at in tables for each in (_tools(at), _permission(files, at))])
+    yield from _in_order(files, [each for at in tables for each in (_tools(at), _permission(files, at))])
 
 
-def _in_order(levels: Iterable[Decided]) -> Iterator[PermissionRule]:
+def _in_order(files: Files, levels: Iterable[Decided]) -> Iterator[PermissionRule]:
     merged: Decided = {}
     for level in levels:
         for name, decided in level.items():
@@ -71,7 +72,20 @@ def _in_order(levels: Iterable[Decided]) -> Iterator[PermissionRule]:
                 {**below, **decided} if isinstance(below, dict) and isinstance(decided, dict) else decided
             )
     for decided in merged.values():
+        if isinstance(decided, dict):
+            _note_overruled(files, decided)
         yield from decided.values() if isinstance(decided, dict) else [decided]
+
+
+def _note_overruled(files: Files, decided: Mapping[str, PermissionRule]) -> None:
+    """Notes the rules about parts of a tool behind which one about all of it decides otherwise."""
+    rules = [*decided.values()]
+    whole = decided.get("*")
+    for rule in rules[: rules.index(whole)] if whole else ():
+        if whole and rule.decision != whole.decision:
+            message = "this rule does nothing, as the rule about `*` behind it decides"
+            hint = "the last rule that matches counts: write `*` before the others"
+            files.note("LDO151", rule.at._replace(of_key=True), message, hint)
 
 
 def _tools(at: Place) -> Decided:

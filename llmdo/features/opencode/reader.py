@@ -164,11 +164,23 @@ class _OpencodeProject:
         """The model of an agent; empty if no file names it: one that is called may have that of its caller."""
         if own := text(header.get("model")):
             return own
+        is_built_in = is_called and not header
+        if is_built_in and not (self.documents or self.code.at) and (same := self._model_of_callers()):
+            return same
         models = [text(document.data.get("model")) for document in reversed(self.documents)]
         common = next(filter(None, models), "")
         named = [text(each.header.get("model")) for each in self.declared.values()] if is_called else []
         is_same = searches(common) or not any(map(_may_search, named))
         return common if is_same else ""
+
+    def _model_of_callers(self) -> str:
+        """A model like that of each agent that calls others, none of which comes with a search; empty if one may.
+
+        Where there are no settings, only the agents of files call one that is built in.
+        """
+        headers = [each.header for each in self.declared.values()]
+        models = [text(each.get("model")) for each in headers if each.get("mode") != "subagent"]
+        return next(iter(models), "") if all(searches(model) is False for model in models) else ""
 
     def with_events(self) -> Iterator[Agent]:
         """The agents; those of which a person has a session with what opencode runs in each session."""
