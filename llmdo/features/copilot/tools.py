@@ -62,7 +62,12 @@ _OTHER_NAMES = {
 """The names of tools as aliases, in the command line and in older versions of VS Code, in lower case."""
 _ON_COMMAND_LINE = {"editfiles": "edit", "runcommands": "execute"}
 """The aliases for tools of VS Code that the command line has under the same names, in lower case."""
-_THERE_ALONE = {"file_search": "search", "grep_search": "search", "read_file": "read", "semantic_search": "search"}
+_THERE_ALONE = {
+    "file_search": "search",
+    "grep_search": "search",
+    "read_file": "read",
+    "semantic_search": "search",
+}
 """The aliases for names that neither VS Code nor a documentation knows, and the command line takes.
 
 Watched with Copilot CLI 1.0.102: it offers what `read` and `search` do, unasked.
@@ -240,7 +245,7 @@ class Tools:
         return is_own or server in self.servers or server in SERVERS
 
     def _there_alone(self, name: str) -> str:
-        """The alias for a name that the command line alone takes; empty without any, and for what is in VS Code alone."""
+        """The alias for a name that the command line alone takes; empty for others, and in VS Code alone."""
         return _THERE_ALONE.get(name.casefold(), "") if self.where.cloud else ""
 
     def _is_replaced(self, name: str) -> bool:
