@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from llmdo.foreign.building import EVENTS, named
 from llmdo.foreign.known_servers import DATA, known_server, reaches_any_host
+from llmdo.foreign.lines import changed_on_github
 from llmdo.foreign.picking import flows_apart
 from llmdo.foreign.plainest import plainest
 from llmdo.foreign.running import runs_files
@@ -389,7 +390,7 @@ class _Tools:
             return (WayOut.ANY_HOST if shape.toolset in self._reaching else way) if is_way else None
         if not Capability("net").covers_name(row.name):
             return None
-        if any(each.name.startswith("x.github.") for each in shape.declared):
+        if changed_on_github(shape.declared):
             return WayOut.PUBLIC_HOST
         if row.scope is None or row.is_everywhere:
             return None if self._is_guess(shape) else WayOut.ANY_HOST
@@ -430,7 +431,7 @@ class _Tools:
 
     def _is_of_repository(self, shape: Shape) -> bool:
         """Whether a call only writes to the repository of its run, or of that run's token."""
-        names = {each.name for each in shape.declared if each.name.startswith("x.github.")}
+        names = changed_on_github(shape.declared)
         return _tools(shape) <= self._of_repository or bool(names and "x.github.any" not in names)
 
     def _is_in(self, runs_in: str, name: str, shape: Shape) -> bool:

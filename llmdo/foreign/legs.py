@@ -10,6 +10,7 @@ from llmdo.foreign.building import named, named_events
 from llmdo.foreign.commands import through
 from llmdo.foreign.edits import NUMBERED, as_named, way_text
 from llmdo.foreign.flows import WayOut
+from llmdo.foreign.lines import READS_GITHUB
 from llmdo.foreign.server_words import in_words, says_making, says_reading
 from llmdo.policy.authority import gravity
 from llmdo.policy.shell.programs import is_launcher
@@ -33,6 +34,9 @@ _SHOWING = frozenset({
 """Beginnings of commands that show what is in files."""
 _UNSANDBOXED = "unsandboxed "
 """The beginning of a tool of Codex, before the beginning of a command that a rule lets out of the sandbox."""
+_IN_SHELL = re.compile(r"\w+\([^()]*\)\s*$")
+_GH = re.compile(r"(?:\w+\()?[\^\s]*gh\b")
+"""The beginning of a rule about commands of GitHub's own program."""
 _REST = re.compile(r":?\s*\*.*", re.DOTALL)
 """The part of a rule that is about any words."""
 
@@ -62,9 +66,34 @@ def places(project: Foreign, flow: Flow) -> list[Related]:
     source, private, way = ((leg, place_of(project, leg)) for leg in legs_of(flow))
     return [
         Related(at.location, f"{leg.what}: `{leg_text(as_named(leg.path), leg.tool)}`")
-        for leg, at in (source, _plainest(project, flow, private[0]) or private, way)
+        for leg, at in (
+            _by_gh(project, source[0]) or source,
+            _plainest(project, flow, private[0]) or private,
+            way,
+        )
         if at
     ]
+
+
+def _by_gh(project: Foreign, source: FlowLeg) -> tuple[FlowLeg, Place] | None:
+    """The leg of a stranger's words by a rule that lets a shell show them, and its place; None without such a rule."""
+    given = grant_of(project, source)
+    rule = given.rule_at if given else None
+    if (
+        given is None
+        or rule is None
+        or not rule.route
+        or not {*READS_GITHUB} <= {*map(str, given.capabilities)}
+    ):
+        return None
+    at = place_of(project, source._replace(is_ruled=True))
+    text = rule.route[-1] if isinstance(rule.route[-1], str) else rule.data
+    if at != rule or not isinstance(text, str) or not _GH.match(text):
+        return None
+    shown = text if _IN_SHELL.match(text) else f"{source.tool}({text})"
+    *way, end = source.path
+    own = Hop(shown, end.use) if end.name == source.tool else end
+    return source._replace(path=(*way, own), tool=shown), at
 
 
 def by_option(project: Foreign, flow: Flow) -> str:

@@ -9,6 +9,8 @@ from llmdo.foreign.team import Grant
 from llmdo.policy.authority import Capability
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from llmdo.policy.vocabulary import Decision
     from llmdo.reach.shapes import Assurance
     from llmdo.syntax.document import Place
@@ -76,3 +78,9 @@ WRITTEN_BY_STRANGERS = frozenset(
 
 `pull_request` is not among them: from a fork it runs without secrets and with a read-only token.
 """
+
+
+def changed_on_github(able: Iterable[Capability]) -> set[str]:
+    """The names of what changes something there; a shell that only shows issues of it may send elsewhere."""
+    names = {each.name for each in able}
+    return {name for name in names - {*READS_GITHUB} if name.startswith("x.github.")}

@@ -14,7 +14,7 @@ from llmdo.features.codex import AGENTS, CONFIG, FOLDER, HOOKS, PROFILES, RULES
 from llmdo.features.codex.client import events_of
 from llmdo.features.codex.settings import MODELS, ConfigLayer, ConfigLayers, approvals_of, sandbox_of
 from llmdo.features.codex.tools import AllowedCommands, CodexTools, allowed_commands, judge_servers
-from llmdo.features.codex.types import fits, misfits
+from llmdo.features.codex.types import OF_AGENTS, fits, misfits
 from llmdo.foreign.files import COUNTS, Files, folder_place, renaming
 from llmdo.foreign.reading import misspelt
 from llmdo.foreign.team import MAX_NAME, Agent, AgentCall, Team
@@ -66,10 +66,6 @@ _OF_SESSION = ("sandbox_mode", "approval_policy", "sandbox_workspace_write", "we
 """Settings that an agent has from the session, whatever its own file says."""
 _FOR_ALL = "for the session and all its agents"
 _SANDBOX_KEYS = frozenset({"exclude_slash_tmp", "exclude_tmpdir_env_var", "network_access", "writable_roots"})
-_OF_AGENTS = frozenset(
-    {"enabled", "interrupt_message", "job_max_runtime_seconds", "max_depth", "max_threads"}
-)
-"""Keys of `[agents]` that are no agents."""
 
 
 def _table_of_others(document: Document) -> str | None:
@@ -197,7 +193,7 @@ class _CodexProject:
     def _roles(self, config: Document, documents: dict[str, Document]) -> Iterator[Agent]:
         """The agents that the settings declare, and those in files of their own."""
         for name, role in table(config.data, "agents").items():
-            if name in _OF_AGENTS or not isinstance(role, dict):
+            if name in OF_AGENTS or not isinstance(role, dict):
                 continue
             at = Place(config, ("agents", name), of_key=True)
             layer = ConfigLayer(config, ("agents", name))

@@ -31,13 +31,19 @@ _TYPES = {
     ),
     **dict.fromkeys(("project_doc_fallback_filenames", "project_root_markers"), _LIST),
     **dict.fromkeys(
-        ("analytics", "feedback", "history", "memories", "sandbox_workspace_write", "shell_environment_policy", "tui"),
+        (
+            "agents", "analytics", "features", "feedback", "history", "hooks", "memories", "sandbox_workspace_write",
+            "shell_environment_policy", "tui",
+        ),
         _TABLE,
     ),
     **dict.fromkeys(("mcp_servers", "plugins", "projects"), _TABLES),
 }  # fmt: skip
 """The settings that a project may have, each with its type (`config_toml.rs`), but for those that Codex never takes
 from one."""
+
+OF_AGENTS = frozenset({"enabled", "interrupt_message", "job_max_runtime_seconds", "max_depth", "max_threads"})
+"""Keys of `[agents]` that are no agents."""
 
 
 def fits(key: str, value: object) -> bool:
@@ -67,6 +73,21 @@ def misfits(data: Mapping[str, object]) -> Iterator[tuple[Route, str]]:
             yield (key,), "a text, or a table `granular` alone"
         elif key == "skills" and isinstance(value, dict) and isinstance(value.get("config"), dict):
             yield (key, "config"), "a list of tables"
+        elif key in ("agents", "features") and isinstance(value, dict):
+            yield from _misfits_in(key, value)
+
+
+def _misfits_in(key: str, data: Mapping[str, object]) -> Iterator[tuple[Route, str]]:
+    """The agents and features of another type."""
+    for name, value in data.items():
+        if key == "features":
+            if isinstance(value, str):  # some features have a table
+                yield (key, name), _SWITCH
+        elif name not in OF_AGENTS:
+            if not isinstance(value, dict):
+                yield (key, name), _TABLE
+        elif name == "max_depth" and (not isinstance(value, int) or isinstance(value, bool)):
+            yield (key, name), _NUMBER
 
 
 def _is_granular(value: object) -> bool:

@@ -62,6 +62,16 @@ _OTHER_NAMES = {
 """The names of tools as aliases, in the command line and in older versions of VS Code, in lower case."""
 _ON_COMMAND_LINE = {"editfiles": "edit", "runcommands": "execute"}
 """The aliases for tools of VS Code that the command line has under the same names, in lower case."""
+_THERE_ALONE = {
+    "file_search": "search",
+    "grep_search": "search",
+    "read_file": "read",
+    "semantic_search": "search",
+}
+"""The aliases for names that neither VS Code nor a documentation knows, and the command line takes.
+
+Watched with Copilot CLI 1.0.102: it offers what `read` and `search` do, unasked.
+"""
 _EXTENSION = re.compile(r"[\w-]+\.[\w-]+")
 """A publisher and its extension of VS Code, whose tools are unknown and are there alone."""
 LONG_NAME = re.compile(r"mcp_+([!-~]+)")
@@ -201,6 +211,8 @@ class Tools:
                 yield from self._grant(line, at)
             if not self.where.editor:
                 yield from self._on_command_line(_ON_COMMAND_LINE.get(name.casefold(), ""), at)
+        elif alias := self._there_alone(name):
+            yield from self._on_command_line(alias, at, excerpt(name, MAX_NAME))
         elif server and server in self.servers:
             # The name of a server alone is a tool on the command line, and no server.
             yield from self._of_server(server, at, on_command_line="/" in name)
@@ -229,7 +241,12 @@ class Tools:
     def knows(self, name: str) -> bool:
         """Whether the name is a tool of Copilot, or declared by a file."""
         server = self.server_of(name)
-        return bool(self.lines(name)) or server in self.servers or server in SERVERS
+        is_own = bool(self.lines(name)) or bool(self._there_alone(name))
+        return is_own or server in self.servers or server in SERVERS
+
+    def _there_alone(self, name: str) -> str:
+        """The alias for a name that the command line alone takes; empty for others, and in VS Code alone."""
+        return _THERE_ALONE.get(name.casefold(), "") if self.where.cloud else ""
 
     def _is_replaced(self, name: str) -> bool:
         """Whether the file of an agent of the cloud declares a server with the name of a built-in one."""
@@ -245,12 +262,14 @@ class Tools:
             runs_in = EDITOR if in_editor else CLOUD
             yield replace(grant, is_default=toolset == EVERY_TOOL, runs_in=runs_in)
 
-    def _on_command_line(self, alias: str, at: Place) -> Iterator[Grant]:
-        """The grants of an alias there."""
+    def _on_command_line(self, alias: str, at: Place, reader: str = "") -> Iterator[Grant]:
+        """The grants of an alias there: it asks, but before a `reader`, a name for what only reads."""
         for line in _BY_SET.get(alias, ()):
             if line.tool == alias:
-                grant = line.grant(at, ON_THE_COMMAND_LINE, toolset=f"{alias}{THERE_ALONE}")
-                yield replace(grant, decision="needs_approval", runs_in=COMMAND_LINE)
+                tool = reader or alias
+                grant = line.grant(at, ON_THE_COMMAND_LINE, toolset=f"{tool}{THERE_ALONE}", tool=tool)
+                decision = grant.decision if reader else "needs_approval"
+                yield replace(grant, decision=decision, runs_in=COMMAND_LINE)
 
     def _of_server(self, name: str, at: Place, *, on_command_line: bool = True) -> Iterator[Grant]:
         known = self.servers[name]

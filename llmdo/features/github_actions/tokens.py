@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from llmdo.base.diagnostic import place
 from llmdo.base.parts import items, table, text
 from llmdo.features.github_actions.workflow import WRITABLE, TokenPermissions, filled, written
-from llmdo.foreign.commands import besides, commands
+from llmdo.foreign.commands import commands, requests, shown_by_gh
 from llmdo.foreign.lines import READS_GITHUB, WRITES
 from llmdo.foreign.team import Grant
 from llmdo.policy.authority import Capability
@@ -64,10 +64,7 @@ _OF_GH: dict[str, tuple[str, ...]] = {
 }  # fmt: skip
 _MAY_SHOW = re.compile(r"\*|\$\{?[A-Za-z_]|\$\(|`|^\s*\w+\s*$")
 """A part of a rule about `echo` by which it may show a variable; an exact text with `$?` shows none."""
-_OF_ITS_PEOPLE = frozenset({"auth", "cache", "label", "release", "workflow"})
-"""Nouns of which only those who may write to a repository make the texts."""
-_READS_ITS_OWN = ("x.github.read",)
-_OF_GH_READS = frozenset({"checks", "checkout", "diff", "download", "list", "ls", "status", "view", "watch"})
+_REQUESTS_OF_GH = "api"
 _OF_GH_WRITES = frozenset(
     {
         "cancel", "close", "comment", "create", "delete", "disable", "edit", "enable", "lock", "merge", "pin", "ready",
@@ -259,11 +256,11 @@ def by_command(
     capabilities = _of_command(words, token)
     if words[:1] in (["echo"], ["printf"]) and not _MAY_SHOW.search(pattern):
         capabilities = ("proc.exec",)
-    if not is_exact and (requests := besides(pattern, is_prefix=not pattern.strip())):
+    if not is_exact and (sent := requests(pattern, is_prefix=not pattern.strip())):
         capabilities = (
             *capabilities,
             "env.read",
-            *map(str, requests),
+            *map(str, sent),
         )  # of its own process a program sends any file
     if not is_exact and "*" in pattern and not _WRITING.isdisjoint((" ".join(words[:2]), *words[:1])):
         capabilities = (*capabilities, *WRITES)
@@ -287,16 +284,16 @@ def _of_command(words: list[str], token: TokenPermissions | None) -> tuple[str, 
 def _of_gh(words: list[str], token: TokenPermissions | None) -> tuple[str, ...]:
     """The capabilities of a command of GitHub's own program: it reads, or changes the object of its noun."""
     noun, verb = (*words, "", "")[:2]
-    reads = _READS_ITS_OWN if noun in _OF_ITS_PEOPLE else READS_GITHUB
-    if noun in ("search", "auth", "status") or (noun in _OF_GH and verb in _OF_GH_READS):
-        return reads
+    shown = shown_by_gh(noun, verb)
+    if shown and noun != _REQUESTS_OF_GH and (verb or noun not in _OF_GH):
+        return shown
     if noun not in _OF_GH:
         return (*READS_GITHUB, *writes(token, *WRITABLE))
     scopes = _OF_GH[noun]
     if noun == "pr" and verb in _OF_GH_WITHOUT_CONTENTS:
         scopes = ("pull-requests", "issues")
-    without = ("proc.exec",) if verb in _OF_GH_WRITES else reads
-    return (*(() if verb else reads), *(writes(token, *scopes) or without))
+    without = ("proc.exec",) if verb in _OF_GH_WRITES else shown_by_gh(noun)
+    return (*shown, *(writes(token, *scopes) or without))
 
 
 _READERS = re.compile(r"(?:get|list|search|download)_|\w+_read$")
