@@ -86,10 +86,11 @@ BEFORE_PROGRAMS = frozenset(
     (program, *words.split()) for program, several in _COMMANDS.items() for words in several
 )
 """The beginnings of commands that these are."""
-_ENDS_AT_VERSION = frozenset({"bash", "gh", "git", "make", "perl", "python", "python3"})
+_ENDS_AT_VERSION = frozenset({"bash", "git", "make", "perl", "python", "python3"})
 """Programs that run nothing any more after `--version`, whatever follows.
 
-Others take it back, as node does by `--no-version` and npm by `--version=false`; so it is with `--help`.
+Others take it back, as node does by `--no-version` and npm by `--version=false`; so it is with `--help`. After the
+`--version` of gh the name of an alias or an extension may follow.
 """
 _VERSION = "--version"
 
