@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from llmdo.foreign.commands import commands, gone_on
 from llmdo.foreign.permissions import CONNECTS, part
+from llmdo.policy.shell.programs import LAUNCHERS
 from llmdo.policy.shell.rules import UNLISTED
 
 if TYPE_CHECKING:
@@ -56,12 +57,14 @@ def _sign(match: re.Match[str]) -> str:
 
 
 def _of_glob(glob: str) -> Capability:
-    """The capability of the commands of a glob; a program's name is taken as it is before its `*`."""
+    """The capability of the commands of a glob; a name before its `*` is that of no other program that runs code."""
     words = glob.split()
     number = next((number for number, word in enumerate(words) if _REGULAR.search(word)), None)
     if number is None:
         return commands(glob)
     stem = _REGULAR.split(words[number])[0]
+    if not number and (words[0] != f"{stem}*" or any(name.startswith(stem) for name in LAUNCHERS)):
+        return UNLISTED
     each = gone_on(" ".join([*words[:number], f"{stem}*"])) if number else [f"{stem} *"]
     reached = [commands(pattern) for pattern in each]
     return UNLISTED if UNLISTED in reached else reached[0]
