@@ -189,7 +189,9 @@ def _change_of(project: Foreign, spot: Spot, best: FlowEdit, *, is_way: bool) ->
         _spot_place(project, spot),
     )
     if given is not None and given.narrower:
-        return with_place(given.narrower, at and place_of_change(agent, given, given.narrower, at))
+        change = with_place(given.narrower, at and place_of_change(agent, given, given.narrower, at))
+        _, also, others = given.loss.partition(", also ")
+        return f"{change}{also}{others}"
     if given is None or at is None or agent is None:
         return None
     spec = project.spec_of(agent)
@@ -409,7 +411,7 @@ def _edit(project: Foreign, leg: FlowLeg) -> str | None:
     elif left := list_without(at, given.tool):
         change = f"write `{left}`, without `{excerpt(given.tool)}`"
     elif instead and (spec.switches_tools or at.route[:1] != (HEADER,)):
-        change, lost, at = instead.change, instead.lost or lost, instead.at or at
+        change, lost, at = instead.change, instead.lost or given.loss or lost, instead.at or at
         lost += elsewhere(at) if spec.switches_tools else ""
     elif leg.is_ruled and given.rule_at:
         change = f"tighten {key or 'the rule'}, which allows {name}"
