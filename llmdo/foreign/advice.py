@@ -39,7 +39,6 @@ from llmdo.foreign.edits import (
 from llmdo.foreign.flows import EVENT, WayOut
 from llmdo.foreign.instead import (
     ALL,
-    ALSO,
     ASKED,
     CONFINED,
     HEADER,
@@ -73,6 +72,7 @@ if TYPE_CHECKING:
 
 _AS_WELL = " there as well"
 """The end of a change at the place of the one before it."""
+_REFUSED_BY_JOBS = ", while jobs refuse it"
 _PLACE = re.compile(r" \([^()]+:\d+:\d+\)")
 
 
@@ -189,7 +189,9 @@ def _change_of(project: Foreign, spot: Spot, best: FlowEdit, *, is_way: bool) ->
         _spot_place(project, spot),
     )
     if given is not None and given.narrower:
-        return with_place(given.narrower, at and place_of_change(agent, given, given.narrower, at))
+        change = with_place(given.narrower, at and place_of_change(agent, given, given.narrower, at))
+        _, also, others = given.loss.partition(", also ")
+        return f"{change}{also}{others}"
     if given is None or at is None or agent is None:
         return None
     spec = project.spec_of(agent)
@@ -208,8 +210,20 @@ def _change_of(project: Foreign, spot: Spot, best: FlowEdit, *, is_way: bool) ->
         line = f'write `"{given.tool}": "{"ask" if is_way else "deny"}"`'
         is_last = not _PLACE.search(best.text.rpartition(where)[2])
         return f"{line}{_AS_WELL}" if is_last else f"{line} under `permission` {where}"
-    also = elsewhere(instead.at or at) if spec.switches_tools else ""
+    also = _also(project, instead.at or at, instead.lost) if spec.switches_tools else ""
     return f"{change} {where}{also}"
+
+
+def _also(project: Foreign, at: Place, lost: str) -> str:
+    """The rest of a sentence about who else loses a tool by a line of settings: jobs too, in which nobody is asked."""
+    also, path = elsewhere(at), at.location.path
+    jobs = [each for each in project.team.agents if project.spec_of(each).runs_others]
+    heeds = any(
+        given.at.location.path == path or f"`{path}`" in (given.narrower or "")
+        for each in jobs
+        for given in each.grants
+    )
+    return f"{also}{_REFUSED_BY_JOBS}" if also and heeds and lost.startswith(ASKED) else also
 
 
 def _refused(project: Foreign, flow: Flow) -> FlowEdit | None:
@@ -299,10 +313,10 @@ def _of_settings(project: Foreign, leg: FlowLeg, every: frozenset[Spot]) -> Flow
     taken = frozenset(each for each in every if _is_silent(project, given.tool, "", each))
     if instead is None or (agent.name, leg.path[-1].name, leg.tool) not in taken:
         return None
-    lost = f"{instead.lost or loss_of(given)}{ALSO}"
-    return FlowEdit(
-        f"{instead.change} ({place(built_in[0].location)}); {lost}", taken, of_source=not leg.is_ruled
-    )
+    lost = instead.lost or loss_of(given)
+    lost += _also(project, built_in[0], lost)
+    text = f"{instead.change} ({place(built_in[0].location)}); {lost}"
+    return FlowEdit(text, taken, of_source=not leg.is_ruled)
 
 
 def _taken(project: Foreign, leg: FlowLeg, every: frozenset[Spot], text: str) -> frozenset[Spot]:
@@ -409,8 +423,8 @@ def _edit(project: Foreign, leg: FlowLeg) -> str | None:
     elif left := list_without(at, given.tool):
         change = f"write `{left}`, without `{excerpt(given.tool)}`"
     elif instead and (spec.switches_tools or at.route[:1] != (HEADER,)):
-        change, lost, at = instead.change, instead.lost or lost, instead.at or at
-        lost += elsewhere(at) if spec.switches_tools else ""
+        change, lost, at = instead.change, instead.lost or given.loss or lost, instead.at or at
+        lost += _also(project, at, lost) if spec.switches_tools else ""
     elif leg.is_ruled and given.rule_at:
         change = f"tighten {key or 'the rule'}, which allows {name}"
     elif not key:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 FLOWS = ("LDO552", "LDO555")
 _BETWEEN = re.compile(r"; (?=(?:[^`]*`[^`]*`)*[^`]*$)")
 _CHANGE = re.compile(
-    r"(?P<change>.*?)(?: \((?P<place>[^`]*)\))?(?P<also>, also (?:from other agents|in other agents without a rule about it))?"
+    r"(?P<change>.*?)(?: \((?P<place>[^`]*)\))?(?P<also>, also (?:from other agents|in other agents without a rule about it|in other jobs and in people's own sessions))?"
 )
 _STILL = re.compile(
     r"(?P<names>`(?:(?! of `).)*`)(?: of `.*)?(?: and \d+ more)? (?:still brings?|may still bring) (?:words|words if its model has it)"

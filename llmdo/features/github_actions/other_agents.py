@@ -290,8 +290,9 @@ def opencode_narrower(site: Site, tree: Checkout) -> str:
 
 
 def _narrowed(given: Grant, narrower: str | None) -> Grant:
-    """A tool with the edit that denies it, in settings that hold for everybody."""
-    loss = f"{loss_of(given)}, also in other jobs and in people's own sessions" if narrower else ""
+    """A tool with the edit that denies it, and what is lost by that in settings that hold for everybody."""
+    is_of_all = narrower or given.at.location.path in OPENCODE_SETTINGS
+    loss = f"{loss_of(given)}, also in other jobs and in people's own sessions" if is_of_all else ""
     return replace(given, narrower=narrower, loss=loss)
 
 
