@@ -260,7 +260,7 @@ class _CopilotFileReader:
     def judge(self) -> None:
         """Notes the oddities of the file."""
         self._judge_keys()
-        if not self.where.cloud:
+        if self._is_in_vs_code_alone:
             headers.judge_star(self.reader.files, self.text.document, is_prompt=self._is_prompt)
         if self._is_prompt:
             self._judge_base()
@@ -328,8 +328,14 @@ class _CopilotFileReader:
     def where(self) -> Where:
         """The environments in which it can run."""
         target = self.header.get("target")
-        is_there_alone = self._is_prompt or self.path in self.reader.unloaded
-        return IN_EDITOR if is_there_alone else Where(target != "vscode", target != "github-copilot")
+        if self._is_in_vs_code_alone:
+            return IN_EDITOR
+        return Where(target != "vscode", target != "github-copilot")
+
+    @property
+    def _is_in_vs_code_alone(self) -> bool:
+        """Whether VS Code alone loads it: the command line heeds no `target` (watched with 1.0.102)."""
+        return self._is_prompt or self.path in self.reader.unloaded
 
     @property
     def calls_in_editor_alone(self) -> bool:
@@ -375,7 +381,7 @@ class _CopilotFileReader:
         """The tools that the file names; None if it names none, and there are all of them."""
         value = self.header.get("tools", "*")
         is_every = value == "*" or (isinstance(value, list) and "*" in value)
-        if is_every and (self.where.cloud or "tools" not in self.header):
+        if is_every and not (self._is_in_vs_code_alone and "tools" in self.header):
             return None
         if value == "*":
             return []
