@@ -13,6 +13,7 @@ from llmdo.base.values import dataclass, field
 from llmdo.features.codex import AGENTS, CONFIG, FOLDER, HOOKS, PROFILES, RULES
 from llmdo.features.codex.client import events_of
 from llmdo.features.codex.settings import MODELS, ConfigLayer, ConfigLayers, approvals_of, sandbox_of
+from llmdo.features.codex.table import SPAWNS
 from llmdo.features.codex.tools import AllowedCommands, CodexTools, allowed_commands, judge_servers
 from llmdo.features.codex.types import OF_AGENTS, fits, misfits
 from llmdo.foreign.files import COUNTS, Files, folder_place, renaming
@@ -151,17 +152,26 @@ class _CodexProject:
             self.files.problems.append(finding("LDO153", problem.at, message, hint=problem.hint))
         return None if document.problems else document
 
+    @property
+    def _spawns(self) -> bool:
+        """Whether a session spawns agents: a person asks for them in words, and nobody is asked then."""
+        return False not in (
+            self.base.get("features", "multi_agent")[0],
+            self.base.get("agents", "enabled")[0],
+        )
+
     def _calls(self, roles: Iterable[Agent]) -> tuple[AgentCall, ...]:
-        """The agents that a session spawns: a person asks for them in words, and nobody is asked then."""
-        if False in (self.base.get("features", "multi_agent")[0], self.base.get("agents", "enabled")[0]):
-            return ()
-        return tuple(AgentCall(name=role.name, at=role.at) for role in roles)
+        """The agents of the project that a session spawns."""
+        return tuple(AgentCall(name=role.name, at=role.at) for role in roles) if self._spawns else ()
 
     def _session(
         self, name: str, layers: ConfigLayers, at: Place, document: Document, calls: tuple[AgentCall, ...]
     ) -> Agent:
         self._note_unasked(layers)
         model = layers.text("model")[0]
+        grants = list(CodexTools(self.files, layers, self.rules, at, layers).grants())
+        if self._spawns and not calls:  # those that are built in, which have what the session has
+            grants.append(SPAWNS.grant(at, "Codex"))
         listed = tuple(f"shell({each}:*)" for rule in self.rules for each in rule.beginnings)
         return Agent(
             name=name,
@@ -171,7 +181,7 @@ class _CodexProject:
             header=document.data,
             description="The session of Codex.",
             model=model,
-            grants=tuple(CodexTools(self.files, layers, self.rules, at, layers).grants()),
+            grants=tuple(grants),
             calls=calls,
             events=tuple(events_of(self.files, layers, self.hooks)),
             permissions={"allow": listed} if listed else {},

@@ -14,6 +14,8 @@ _SERVERS = "https://developers.openai.com/codex/mcp"
 _AGENTS = "https://developers.openai.com/codex/subagents"
 _CONFIG = "https://developers.openai.com/codex/config-reference"
 
+SPAWNS = Line("spawn_agent", ("agent.delegate",), "allowed", "declared", _AGENTS)
+
 TABLE = (
     Line("shell, reading", ("fs.list", "fs.read"), "allowed", "declared", _SANDBOX),
     Line("shell, in the sandbox", ("x.sandbox.exec",), "allowed", "declared", _SANDBOX),
@@ -27,7 +29,7 @@ TABLE = (
     Line("web_search, cached", ("data.untrusted",), "allowed", "declared", _SEARCH),
     Line("web_search, live", SEARCHES, "allowed", "declared", _SEARCH),
     Line("SERVER", SERVES, "allowed", "open", _SERVERS),
-    Line("spawn_agent", ("agent.delegate",), "allowed", "declared", _AGENTS),
+    SPAWNS,
     *(
         Line(name, (), "allowed", "declared", _CONFIG)
         for name in (

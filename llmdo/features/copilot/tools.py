@@ -141,8 +141,9 @@ class Tools:
         for line in TABLE:
             if "TOOL" not in line.tool:
                 yield from self._grant(line, at, EVERY_TOOL)
-        if not self._is_replaced("github"):
-            yield from self._grant(_OF_SERVERS["github"], at, EVERY_TOOL)
+        for name in SERVERS:
+            if not self._is_replaced(name):
+                yield from self._grant(_OF_SERVERS[name], at, EVERY_TOOL)
         for name in self.servers:
             yield from self._of_server(name, at)
 

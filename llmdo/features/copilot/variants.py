@@ -9,6 +9,7 @@ from llmdo.features.copilot import CALLED, THERE
 from llmdo.features.copilot.editor_settings import NESTED
 from llmdo.features.copilot.tools import (
     COMMAND_LINE,
+    DELEGATES,
     IN_EDITOR,
     ON_THE_COMMAND_LINE,
     THERE_ALONE,
@@ -16,6 +17,7 @@ from llmdo.features.copilot.tools import (
     Where,
 )
 from llmdo.foreign.files import folder_place
+from llmdo.foreign.lines import Line
 from llmdo.foreign.team import Agent, AgentCall
 from llmdo.graph.clients import UNLIMITED
 from llmdo.policy.vocabulary import WITHOUT_EFFECT
@@ -42,10 +44,14 @@ https://docs.github.com/en/copilot/reference/copilot-cli-reference/cli-command-r
 """
 
 _FOLDER = ".github/agents"
+_REFERENCE = "https://docs.github.com/en/copilot/reference/copilot-cli-reference/cli-command-reference"
 _BESIDE_AGENTS = Where(cloud=True, editor=False)
 """The tools are named as in the cloud; the agents are documented for the command line alone."""
 _READING = ("read", "search")
-_HARMLESS = frozenset({*WITHOUT_EFFECT, "x.github.read"})
+_HARMLESS = frozenset({*WITHOUT_EFFECT, *DELEGATES, "x.github.read"})
+_NESTED = Line("task", DELEGATES, "allowed", "declared", _REFERENCE)
+_OF_GENERAL = ("web/fetch",)
+"""What the agent with every tool has besides those of the cloud, by the same reference: it fetches as VS Code does."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +101,10 @@ def built_in_agents(agents: Sequence[Agent]) -> Iterator[Agent]:
 def _grants(built_in: BuiltInAgent, at: Place) -> Iterator[Grant]:
     """The tools of an agent that is built in; the command line asks before any that does more than read."""
     tools = Tools(built_in.where, {})
-    for grant in tools.every(at) if built_in.tools is None else _named(tools, built_in.tools, at):
+    grants = list(tools.every(at) if built_in.tools is None else _named(tools, built_in.tools, at))
+    if built_in.name == GENERAL:
+        grants += [*_named(Tools(IN_EDITOR, {}), _OF_GENERAL, at), _NESTED.grant(at, ON_THE_COMMAND_LINE)]
+    for grant in grants:
         if built_in.where.editor:
             yield grant
             continue

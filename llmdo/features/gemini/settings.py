@@ -197,13 +197,13 @@ class GeminiRules:
     def _is_left(self, tool: str) -> bool:
         """Whether `tools.core` leaves a built-in tool, which only its name does, and no pattern.
 
-        A name of it in the code leaves it as well, where a rule allows it by its name, or `*` in the list does.
+        A name of it in the code leaves it as well, where a rule allows it by its name, or one of both lists has `*`.
         """
         if self.core is None or any(rule.tool == tool for rule in self.core):
             return True
         is_listed = any(_OLD_NAMES.get(rule.tool) == tool for rule in self.core)
-        allowing = [rule for rule in self.rules if rule.tool == tool and rule.decision == "allowed"]
-        return is_listed and bool(allowing or [rule for rule in self.core if rule.tool == "*"])
+        allowing = (rule.tool for rule in (*self.rules, *self.core) if rule.decision == "allowed")
+        return is_listed and not {tool, "*"}.isdisjoint(allowing)
 
     def _is_unheeded(self, rule: PermissionRule, tool: str) -> bool:
         """Whether the mode lets a tool go unasked although a rule asks."""
