@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from llmdo.base.parts import table
 from llmdo.base.values import replace
-from llmdo.features.opencode.patterns import joint, matches_quoted
+from llmdo.features.opencode.patterns import instead, joint, may_be_text, where
 from llmdo.features.opencode.table import SEARCH, SEARCHING_MODELS, TABLE
 from llmdo.foreign import reading, servers
 from llmdo.foreign.files import COUNTS, renaming
@@ -68,13 +68,35 @@ def _in_order(files: Files, levels: Iterable[Decided]) -> Iterator[PermissionRul
     for level in levels:
         for name, decided in level.items():
             below = merged.get(name)
-            merged[name] = (
-                {**below, **decided} if isinstance(below, dict) and isinstance(decided, dict) else decided
-            )
+            if isinstance(below, dict) and isinstance(decided, dict):
+                merged[name] = {**below, **decided}
+            else:
+                merged[name] = decided
     for decided in merged.values():
-        if isinstance(decided, dict):
-            _note_overruled(files, decided)
-        yield from decided.values() if isinstance(decided, dict) else [decided]
+        yield from _in_force(files, decided) if isinstance(decided, dict) else [decided]
+
+
+def _in_force(files: Files, decided: Mapping[str, PermissionRule]) -> Iterator[PermissionRule]:
+    """The rules of a table that do anything; notes the others."""
+    joined = {pattern for pattern, rule in decided.items() if rule.tool == COMMANDS and joint(pattern)}
+    _note_overruled(files, {pattern: rule for pattern, rule in decided.items() if pattern not in joined})
+    for pattern, rule in decided.items():
+        if pattern in joined:
+            _note_joined(files, rule, decided)
+        if pattern not in joined or may_be_text(pattern):
+            yield rule
+
+
+def _note_joined(files: Files, rule: PermissionRule, decided: Mapping[str, PermissionRule]) -> None:
+    """Notes a rule for several commands."""
+    pattern = rule.pattern or ""
+    sign = joint(pattern)
+    does = f"this rule with `{sign}` between two does nothing"
+    if may_be_text(pattern):
+        does = f"this rule only matches one that has `{sign}` in its text ({where(sign)})"
+    hint = instead(pattern, rule.decision, {each: other.decision for each, other in decided.items()})
+    message = f"opencode decides about each command by itself, so {does}"
+    files.note("LDO151", rule.at._replace(of_key=True), message, hint)
 
 
 def _note_overruled(files: Files, decided: Mapping[str, PermissionRule]) -> None:
@@ -132,17 +154,8 @@ def _rule(files: Files, tool: str, pattern: str, at: Place) -> Iterator[Permissi
     word = at.data
     if not isinstance(word, str) or word not in WORDS:
         files.unknown_key(at, str(word), WORDS)
-    elif tool != COMMANDS or not (sign := joint(pattern)):
-        yield PermissionRule(tool, pattern, WORDS[word], at)
     else:
-        is_text = matches_quoted(pattern)
-        does = "matches a text in quotes alone" if is_text else "does nothing"
-        message = (
-            f"opencode decides about each command by itself, so this rule with `{sign}` between two {does}"
-        )
-        files.note("LDO151", at._replace(of_key=True), message, "write a rule for each of the commands")
-        if is_text:
-            yield PermissionRule(tool, pattern, WORDS[word], at)
+        yield PermissionRule(tool, pattern, WORDS[word], at)
 
 
 def _within(at: Place, *route: str, of_key: bool = False) -> Place:
