@@ -6,6 +6,7 @@ import re
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
+from llmdo.base.diagnostic import excerpt
 from llmdo.base.parts import table
 from llmdo.base.values import replace
 from llmdo.features.opencode.patterns import instead, joint, may_be_text, where
@@ -71,9 +72,36 @@ def _in_order(files: Files, levels: Iterable[Decided]) -> Iterator[PermissionRul
             if isinstance(below, dict) and isinstance(decided, dict):
                 merged[name] = {**below, **decided}
             else:
+                _note_replaced(files, name, below, decided)
                 merged[name] = decided
     for decided in merged.values():
         yield from _in_force(files, decided) if isinstance(decided, dict) else [decided]
+
+
+def _note_replaced(
+    files: Files,
+    name: str,
+    below: Mapping[str, PermissionRule] | PermissionRule | None,
+    above: Mapping[str, PermissionRule] | PermissionRule,
+) -> None:
+    """Notes a table that a word above it replaces, and a word whose place a table takes that is silent about the rest.
+
+    opencode merges tables with tables alone.
+    """
+    if isinstance(above, PermissionRule):
+        path = above.origin
+        rules = below.values() if isinstance(below, dict) else ()
+        keys = [rule.at._replace(route=rule.at.route[:-1], of_key=True) for rule in rules]
+        what = "this table"
+    elif above and "*" not in above and isinstance(below, PermissionRule) and "permission" in below.at.route:
+        path = next(iter(above.values())).origin
+        keys = [below.at._replace(of_key=True)]
+        what = "this word"
+    else:
+        return
+    for key in {each.location: each for each in keys}.values():
+        message = f"`{path}` sets `{excerpt(name)}`, so {what} does nothing"
+        files.note("LDO151", key, message, "take one of the two out")
 
 
 def _in_force(files: Files, decided: Mapping[str, PermissionRule]) -> Iterator[PermissionRule]:
