@@ -84,24 +84,24 @@ def _note_replaced(
     below: Mapping[str, PermissionRule] | PermissionRule | None,
     above: Mapping[str, PermissionRule] | PermissionRule,
 ) -> None:
-    """Notes a table that a word above it replaces, and a word whose place a table takes that is silent about the rest.
+    """Notes a table that a word above it replaces, and a word that a table replaces which is silent about the rest.
 
-    opencode merges tables with tables alone.
+    opencode merges tables with tables alone. What it allows without a rule may go unsaid.
     """
+    hint = "take one of the two out"
     if isinstance(above, PermissionRule):
-        path = above.origin
+        path, what = above.origin, "this table"
         rules = below.values() if isinstance(below, dict) else ()
         keys = [rule.at._replace(route=rule.at.route[:-1], of_key=True) for rule in rules]
-        what = "this table"
-    elif above and "*" not in above and isinstance(below, PermissionRule) and "permission" in below.at.route:
-        path = next(iter(above.values())).origin
-        keys = [below.at._replace(of_key=True)]
-        what = "this word"
+    elif isinstance(below, PermissionRule) and above and "*" not in above:
+        path, what = next(iter(above.values())).origin, "this word"
+        is_strict = below.decision != "allowed" and isinstance(below.at.data, str)
+        keys = [below.at._replace(of_key=True)] if is_strict else []
+        hint = f'write `"*": "{below.at.data}"` before the rules there, or take this out'
     else:
         return
     for key in {each.location: each for each in keys}.values():
-        message = f"`{path}` sets `{excerpt(name)}`, so {what} does nothing"
-        files.note("LDO151", key, message, "take one of the two out")
+        files.note("LDO151", key, f"`{path}` sets `{excerpt(name)}`, so {what} does nothing", hint)
 
 
 def _in_force(files: Files, decided: Mapping[str, PermissionRule]) -> Iterator[PermissionRule]:
