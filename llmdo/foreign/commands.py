@@ -8,7 +8,14 @@ from typing import TYPE_CHECKING
 
 from llmdo.foreign.lines import EDITS, FETCHES, READS_GITHUB
 from llmdo.policy.authority import Capability
-from llmdo.policy.shell.programs import BEFORE_PROGRAMS, OPEN_BY_OPTION, VALUED, is_launcher
+from llmdo.policy.shell.programs import (
+    BEFORE_PROGRAMS,
+    OPEN_BY_OPTION,
+    RUNNERS,
+    VALUED,
+    WRAPPERS,
+    is_launcher,
+)
 from llmdo.policy.shell.rules import EXEC, UNLISTED, ShellRule
 
 if TYPE_CHECKING:
@@ -16,6 +23,8 @@ if TYPE_CHECKING:
 
 _REST = re.compile(r"(?::\*|\s*\*)\s*$")
 """Endings of a pattern that let anything follow: `git log:*`, `git log *`, `git log*`."""
+_STEM = re.compile(r"[^\s:*]\*\s*$")
+"""The end of a pattern that lets its last word go on, as `git log*` does."""
 _LITERAL = re.compile(r".*\*.*:\*\s*", re.DOTALL)
 """A pattern before whose `:*` another `*` stands: clients take all before `:*` as it is, and no command begins so."""
 _RULE = re.compile(r"(?:Bash|run_shell_command|shell)\((?P<pattern>[^()]*)\)")
@@ -118,6 +127,16 @@ _SHOWN_BY_VERBS = frozenset(
 )
 _READS_ITS_OWN = ("x.github.read",)
 
+_PLAIN_NAMES = frozenset({
+    "as", "cat", "comm", "cp", "du", "gh", "ip", "pr", "ps", "set", "ss", "systemd", "tc", "tr",
+})  # fmt: skip
+"""Programs that whoever writes a `*` behind their names means, though names of `RUNNERS` begin so."""
+_FIRST_NAMES = ("bash", "python", "node", "sh")
+"""The programs to name of several that a word may go on to be."""
+_OF_SYSTEM = re.compile(r"(?:/usr(?:/local)?|/opt/homebrew)?/s?bin")
+_OF_PYTHON = re.compile(r"(?:.*/)?\.?v?env/(?:bin|Scripts)")
+"""The folders of the programs of a system, and of an environment of Python."""
+
 _SHOWING = frozenset({("command", "-V"), ("command", "-v")})
 """Beginnings of commands that only show the program of a name."""
 
@@ -142,6 +161,8 @@ def commands(
         return EXEC
     if words[0] in _REQUESTS or words[0] in asked:
         return EXEC
+    if _runner(pattern):
+        return UNLISTED
     options = _UNSEEN if sees_options else _RUN_BY_OPTION
     return UNLISTED if is_open and _runs_others(tuple(map(_name, words)), options) else EXEC
 
@@ -163,8 +184,27 @@ def through(tool: str) -> str:
     pattern = tool.partition("(")[2].removesuffix(")")
     words = _plain(tuple(map(_name, _REST.sub("", pattern).split())))
     options = (_RUN_BY_OPTION.get(words[:length]) for length in range(len(words), 0, -1))
-    option = next(filter(None, options), None)
+    option = next(filter(None, options), None) or _runner(pattern)
     return f", through `{option}`" if option else ""
+
+
+def _runner(pattern: str) -> str:
+    """The program that the last word of a pattern may go on to be, and that runs any other; empty without one.
+
+    The word begins the command, or what another program runs.
+    """
+    *before, stem = _REST.sub("", pattern).split() or ("",)
+    if not _STEM.search(pattern) or any("*" in word for word in (*before, stem)):
+        return ""
+    if before and not (_name(before[0]) in WRAPPERS and _runs_others(tuple(map(_name, before)), {})):
+        return ""
+    folder, stroke, name = stem.rpartition("/")
+    is_of_python = _OF_PYTHON.fullmatch(folder)
+    is_of_project = stroke and not is_of_python and not _OF_SYSTEM.fullmatch(folder)
+    if is_of_project or name in _PLAIN_NAMES or is_launcher(name):
+        return ""
+    known = ["python"] if is_of_python else [*_FIRST_NAMES, *sorted(RUNNERS)]
+    return next((each for each in known if each.startswith(name)), "")
 
 
 def obscurity(tool: str) -> int:

@@ -117,6 +117,32 @@ def test_a_runner_whose_command_is_named_is_not(pattern: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("pattern", "program"),
+    [
+        ("ba*", "bash"), ("no*", "node"), ("pyth*", "python"), ("s*", "sh"), ("su*", ""), ("xar*", "xargs"), ("/bin/ba*", "bash"),
+        ("/usr/bin/*", "bash"), (".venv/bin/*", "python"), (".venv/bin/pyt*", "python"), ("sudo ba*", "bash"),
+        ("timeout 5 no*", "node"), ("env -i rub*", "ruby"),
+    ],
+)  # fmt: skip
+def test_a_name_that_goes_on_to_that_of_a_launcher_is_the_whole_shell(pattern: str, program: str) -> None:
+    assert str(commands(pattern)) == "proc.exec.unlisted"
+    assert through(f"Bash({pattern})") == (f", through `{program}`" if program else "")
+
+
+@pytest.mark.parametrize(
+    "pattern",
+    [
+        "cat*", "mv*", "ls*", "ps*", "cp*", "rm*", "tr*", "cd*", "du*", "ss*", "git log*", "ba", "ba:*", "ba *",
+        "echo*", "scripts/*", "./ba*", "bin/*", ".venv/bin/ruff*", "pnp:*", "hea*", "pnpm run de*", "sudo ls*",
+        "make te*", "grad*",
+    ],
+)  # fmt: skip
+def test_a_name_that_goes_on_to_that_of_no_launcher_is_not(pattern: str) -> None:
+    assert str(commands(pattern)) == "proc.exec"
+    assert through(f"Bash({pattern})") == ""
+
+
+@pytest.mark.parametrize(
     ("rule", "option"),
     [
         ("Bash(git push:*)", "--receive-pack"), ("bash(git push origin *)", "--receive-pack"), ("Bash(rg:*)", "--pre"),

@@ -6,9 +6,10 @@ import re
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
+from llmdo.base.diagnostic import excerpt
 from llmdo.base.parts import table
 from llmdo.base.values import replace
-from llmdo.features.opencode.patterns import joint, matches_quoted
+from llmdo.features.opencode.patterns import instead, joint, may_be_text, where
 from llmdo.features.opencode.table import SEARCH, SEARCHING_MODELS, TABLE
 from llmdo.foreign import reading, servers
 from llmdo.foreign.files import COUNTS, renaming
@@ -68,13 +69,62 @@ def _in_order(files: Files, levels: Iterable[Decided]) -> Iterator[PermissionRul
     for level in levels:
         for name, decided in level.items():
             below = merged.get(name)
-            merged[name] = (
-                {**below, **decided} if isinstance(below, dict) and isinstance(decided, dict) else decided
-            )
+            if isinstance(below, dict) and isinstance(decided, dict):
+                merged[name] = {**below, **decided}
+            else:
+                _note_replaced(files, name, below, decided)
+                merged[name] = decided
     for decided in merged.values():
-        if isinstance(decided, dict):
-            _note_overruled(files, decided)
-        yield from decided.values() if isinstance(decided, dict) else [decided]
+        yield from _in_force(files, decided) if isinstance(decided, dict) else [decided]
+
+
+def _note_replaced(
+    files: Files,
+    name: str,
+    below: Mapping[str, PermissionRule] | PermissionRule | None,
+    above: Mapping[str, PermissionRule] | PermissionRule,
+) -> None:
+    """Notes a table that a word above it replaces, and a word that a table replaces which is silent about the rest.
+
+    opencode merges tables with tables alone. What it allows without a rule may go unsaid.
+    """
+    hint = "take one of the two out"
+    if isinstance(above, PermissionRule):
+        path, what = above.origin, "this table"
+        rules = below.values() if isinstance(below, dict) else ()
+        keys = [rule.at._replace(route=rule.at.route[:-1], of_key=True) for rule in rules]
+    elif isinstance(below, PermissionRule) and above and "*" not in above:
+        path, what = next(iter(above.values())).origin, "this word"
+        is_strict = below.decision != "allowed" and isinstance(below.at.data, str)
+        keys = [below.at._replace(of_key=True)] if is_strict else []
+        hint = f'write `"*": "{below.at.data}"` before the rules there, or take this out'
+    else:
+        return
+    for key in {each.location: each for each in keys}.values():
+        files.note("LDO151", key, f"`{path}` sets `{excerpt(name)}`, so {what} does nothing", hint)
+
+
+def _in_force(files: Files, decided: Mapping[str, PermissionRule]) -> Iterator[PermissionRule]:
+    """The rules of a table that do anything; notes the others."""
+    joined = {pattern for pattern, rule in decided.items() if rule.tool == COMMANDS and joint(pattern)}
+    _note_overruled(files, {pattern: rule for pattern, rule in decided.items() if pattern not in joined})
+    for pattern, rule in decided.items():
+        if pattern in joined:
+            _note_joined(files, rule, decided)
+        if pattern not in joined or may_be_text(pattern):
+            yield rule
+
+
+def _note_joined(files: Files, rule: PermissionRule, decided: Mapping[str, PermissionRule]) -> None:
+    """Notes a rule for several commands."""
+    pattern = rule.pattern or ""
+    sign = joint(pattern)
+    does = f"this rule with `{sign}` between two does nothing"
+    if may_be_text(pattern):
+        does = f"this rule only matches one that has `{sign}` in its text ({where(sign)})"
+    hint = instead(pattern, rule.decision, {each: other.decision for each, other in decided.items()})
+    message = f"opencode decides about each command by itself, so {does}"
+    files.note("LDO151", rule.at._replace(of_key=True), message, hint)
 
 
 def _note_overruled(files: Files, decided: Mapping[str, PermissionRule]) -> None:
@@ -132,17 +182,8 @@ def _rule(files: Files, tool: str, pattern: str, at: Place) -> Iterator[Permissi
     word = at.data
     if not isinstance(word, str) or word not in WORDS:
         files.unknown_key(at, str(word), WORDS)
-    elif tool != COMMANDS or not (sign := joint(pattern)):
-        yield PermissionRule(tool, pattern, WORDS[word], at)
     else:
-        is_text = matches_quoted(pattern)
-        does = "matches a text in quotes alone" if is_text else "does nothing"
-        message = (
-            f"opencode decides about each command by itself, so this rule with `{sign}` between two {does}"
-        )
-        files.note("LDO151", at._replace(of_key=True), message, "write a rule for each of the commands")
-        if is_text:
-            yield PermissionRule(tool, pattern, WORDS[word], at)
+        yield PermissionRule(tool, pattern, WORDS[word], at)
 
 
 def _within(at: Place, *route: str, of_key: bool = False) -> Place:

@@ -8,7 +8,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-_WRAPPERS = frozenset({
+WRAPPERS = frozenset({
     # programs that start another one
     "at", "batch", "bwrap", "chroot", "chrt", "command", "coproc", "cpulimit", "crontab", "daemon", "dbus-launch",
     "dbus-run-session", "doas", "env", "eval", "exec", "expect", "faketime", "fakeroot", "firejail", "flatpak",
@@ -21,10 +21,23 @@ _WRAPPERS = frozenset({
 })  # fmt: skip
 """They run the program that their arguments name, which may be another one of these."""
 
-LAUNCHERS = _WRAPPERS | frozenset({
-    # shells
+_SHELLS = frozenset({
     "ash", "bash", "busybox", "csh", "dash", "elvish", "fish", "ksh", "mksh", "nu", "powershell", "pwsh", "rbash",
     "sh", "tcsh", "toybox", "yash", "zsh",
+})  # fmt: skip
+_INTERPRETERS = frozenset({
+    "awk", "bpython", "bun", "c++", "cc", "clang", "clang++", "clojure", "deno", "dotnet", "elixir", "erl", "g++",
+    "gawk", "gcc", "ghc", "ghci", "guile", "ipython", "irb", "java", "javac", "jshell", "julia", "kotlin", "ld", "lua",
+    "luajit", "mawk", "nawk", "node", "nodejs", "ocaml", "octave", "osascript", "perl", "php", "pry", "pypy", "pypy3",
+    "python", "python2", "python3", "R", "racket", "Rscript", "ruby", "rustc", "sbcl", "scala", "scheme", "swift",
+    "ts-node", "tsc", "tsx", "wish", "zig", "dc", "bc", "m4", "sqlite3", "psql", "mysql", "redis-cli", "mongosh",
+})  # fmt: skip
+"""Interpreters and compilers."""
+
+RUNNERS = WRAPPERS | _SHELLS | _INTERPRETERS
+"""They run whatever program or code their arguments name, with no file of the workspace."""
+
+LAUNCHERS = RUNNERS | frozenset({
     # remote shells and transfers
     "aria2c", "curl", "ftp", "lftp", "nc", "ncat", "netcat", "rclone", "rsync", "scp", "sftp",
     "telnet", "wget",
@@ -39,12 +52,6 @@ LAUNCHERS = _WRAPPERS | frozenset({
     "pre-commit", "corepack",
     # test runners
     "jest", "mocha", "playwright", "py.test", "pytest", "rspec", "vitest",
-    # interpreters and compilers
-    "awk", "bpython", "bun", "c++", "cc", "clang", "clang++", "clojure", "deno", "dotnet", "elixir", "erl", "g++",
-    "gawk", "gcc", "ghc", "ghci", "guile", "ipython", "irb", "java", "javac", "jshell", "julia", "kotlin", "ld", "lua",
-    "luajit", "mawk", "nawk", "node", "nodejs", "ocaml", "octave", "osascript", "perl", "php", "pry", "pypy", "pypy3",
-    "python", "python2", "python3", "R", "racket", "Rscript", "ruby", "rustc", "sbcl", "scala", "scheme", "swift",
-    "ts-node", "tsc", "tsx", "wish", "zig", "dc", "bc", "m4", "sqlite3", "psql", "mysql", "redis-cli", "mongosh",
     # editors and pagers, archivers, and others with commands in their arguments
     "sed", "gsed", "ssed", "tar", "gtar", "bsdtar", "cpio", "zip", "hg",
     "ed", "emacs", "emacsclient", "ex", "less", "man", "more", "most", "nano", "nvim", "pico", "red", "rview",
@@ -242,7 +249,7 @@ def leaves_program_open(words: Sequence[str], *, are_paths: bool) -> bool:
         return True
     while rest:
         command = _command_of(rest)
-        if len(command) == 1 and command[0] not in _WRAPPERS:
+        if len(command) == 1 and command[0] not in WRAPPERS:
             is_closed = are_paths and command[0] in TEST_RUNNERS
             return len(rest) == 1 and not is_closed and (is_launcher(command[0]) or command[0] in _COMMANDS)
         rest = rest[len(command) + _OPERANDS.get(command, 0) :]
@@ -316,7 +323,7 @@ def _named(words: Sequence[str]) -> Iterator[str]:
             if program == "cargo" and word.startswith("+"):  # a toolchain
                 continue
             program = program or word
-            wrapped = wrapped and word in _WRAPPERS
+            wrapped = wrapped and word in WRAPPERS
             before = (*before[-1:], word)
             yield word
         elif word in VALUED.get(program, ()) or (wrapped and program and len(word) == len("-n")):
