@@ -11,7 +11,8 @@ from llmdo.base.values import replace
 from llmdo.extensions.spec import NO_COMMANDS
 from llmdo.foreign.building import EVENTS, named
 from llmdo.foreign.commands import through
-from llmdo.foreign.flows import EVENT, WayOut, lets_out
+from llmdo.foreign.flows import EVENT, WayOut
+from llmdo.foreign.hosts import lets_out
 from llmdo.foreign.instead import (
     CONFINED,
     HEADER,

@@ -13,6 +13,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from llmdo.foreign.building import EVENTS, named
+from llmdo.foreign.hosts import FETCH, FORGES, SEARCH, is_below, is_writable
 from llmdo.foreign.known_servers import DATA, known_server, reaches_any_host
 from llmdo.foreign.lines import changed_on_github
 from llmdo.foreign.picking import flows_apart
@@ -35,8 +36,6 @@ from llmdo.reach.flows import Unasked, unasked
 from llmdo.reach.risks import SHELL, may_meet
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from llmdo.foreign import Foreign
     from llmdo.foreign.team import Agent, Grant
     from llmdo.graph.described import Server
@@ -45,33 +44,9 @@ if TYPE_CHECKING:
     from llmdo.reach.shapes import Shape
 
 SERVER = "mcp.call"
-SEARCH = "net.search"
-"""A search is seen by those who run it, not by the authors of the pages found."""
 
 _DOCUMENTATION = frozenset({"search_docs", "search_documentation"})
 """The names of tools that search the documentation of their server."""
-
-WRITABLE_HOSTS = frozenset(
-    {
-        "amazonaws.com", "api.telegram.org", "bitbucket.org", "cloudfunctions.net", "core.windows.net", "crates.io",
-        "discord.com", "discordapp.com", "docker.io", "dropbox.com", "firebaseio.com", "ghcr.io", "github.com",
-        "gitlab.com", "googleapis.com", "herokuapp.com", "huggingface.co", "netlify.app", "ngrok.app", "ngrok.io",
-        "nuget.org", "pastebin.com", "pub.dev", "r.jina.ai", "rubygems.org", "script.google.com",
-        "slack.com", "supabase.co", "trycloudflare.com", "vercel.app", "webhook.site", "workers.dev",
-    }
-)  # fmt: skip
-"""Hosts to which anybody can write, or where anybody can have a program: with an account of the attacker's own."""
-_FORGES = frozenset(
-    {
-        "bitbucket.org", "crates.io", "docker.io", "ghcr.io", "github.com", "gitlab.com", "huggingface.co", "nuget.org",
-        "pub.dev", "rubygems.org",
-    }
-)  # fmt: skip
-"""Those of them that show nobody the addresses that others ask for: to fetch a page there sends nothing."""
-_FETCH = frozenset({UNTRUSTED, "net.connect"})
-"""The capabilities of a tool that only fetches pages."""
-WRITABLE_SETS = frozenset({"containers", "dart", "dotnet", "github", "node", "python", "ruby", "rust"})
-"""The sets of hosts of gh-aw with such a host among them."""
 
 _NUMBERED = re.compile(r" \(\d+\)$")
 EVENT = "on."
@@ -394,8 +369,8 @@ class _Tools:
             return WayOut.PUBLIC_HOST
         if row.scope is None or row.is_everywhere:
             return None if self._is_guess(shape) else WayOut.ANY_HOST
-        only_fetches = {each.name for each in shape.declared} == _FETCH
-        if only_fetches and _is_of(row.scope, _FORGES):
+        only_fetches = {each.name for each in shape.declared} == FETCH
+        if only_fetches and is_below(row.scope, FORGES):
             return None
         return WayOut.PUBLIC_HOST if is_writable(row.scope) else None
 
@@ -453,32 +428,6 @@ def _plain(toolset: str) -> str:
 def _is_declared(server: Server) -> bool:
     """Whether a file of the project says what a server is; else it is somebody's own, and a name tells nothing."""
     return bool(server.command or server.url)
-
-
-def lets_out(able: Iterable[Capability]) -> bool:
-    """Whether a rule that allows this lets something out: to any host, or to one that anybody can write to."""
-    able = (*able,)
-    only_fetches = {each.name for each in able} == _FETCH
-    return any(
-        Capability("net").covers_name(each.name)
-        and each.name != SEARCH
-        and (
-            each.scope is None
-            or each.is_everywhere
-            or (is_writable(each.scope) and not (only_fetches and _is_of(each.scope, _FORGES)))
-        )
-        for each in able
-    )
-
-
-def is_writable(host: str) -> bool:
-    """Whether anybody can write to a host or a named set of hosts, or read at it what others wrote."""
-    return host in WRITABLE_SETS or _is_of(host, WRITABLE_HOSTS)
-
-
-def _is_of(host: str, hosts: Iterable[str]) -> bool:
-    """Whether a host is one of several, or below one."""
-    return any(host == each or host.endswith(f".{each}") for each in hosts)
 
 
 def _is_steered(agent: Agent) -> bool:
