@@ -29,6 +29,10 @@ _LOOKING = frozenset({
     "browser_console_messages", "browser_network_requests", "browser_snapshot", "browser_take_screenshot",
     "browser_wait_for",
 })  # fmt: skip
+_LISTING = frozenset({
+    "get_console_message", "get_css_styles", "list_console_messages", "list_network_requests", "list_pages",
+    "performance_analyze_insight", "select_page", "wait_for",
+})  # fmt: skip
 _SANDBOX = ("mcp.call", "net.connect")
 """Runs any code where there is nothing of the machine but a network: the code is no command that reads anything."""
 
@@ -71,6 +75,7 @@ _KNOWN = {
     ),
     WellKnownServer(_PAGES): ("chrome", "fetch", "firecrawl", "puppeteer"),
     WellKnownServer(_PAGES, unmarked=_LOOKING): ("playwright",),
+    WellKnownServer(_PAGES, unmarked=_LISTING): ("chrome-devtools-mcp",),
     WellKnownServer(("mcp.call",)): ("everything", "memory", "thinking", "time"),
 }  # fmt: skip
 """By what a server does, the words for it in packages such as `@modelcontextprotocol/server-WORD`, or whole names."""
