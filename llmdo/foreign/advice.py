@@ -70,6 +70,7 @@ if TYPE_CHECKING:
     from llmdo.syntax.document import Place
 
 
+_NETWORK = "net.connect"
 _AS_WELL = " there as well"
 """The end of a change at the place of the one before it."""
 _REFUSED_BY_JOBS = ", while jobs refuse it"
@@ -114,14 +115,11 @@ def _milder(project: Foreign, flow: Flow, best: FlowEdit) -> tuple[str, FlowEdit
         return f"; a milder flow stays, by {names_text([*(spot[2] for spot in left), *rules])}", None
     if not left:
         return "", None
-    at = _spot_place(project, left[0])
+    at = _spot_place(project, left[0]) if len(left) == 1 else None
     line = line_without(best, left[0], at) if at else None
-    change = (
-        f"write `{line}` instead"
-        if line
-        else _change_of(project, left[0], best._replace(of_source=None), is_way=True)
-    )
-    if len(left) > 1 or change is None:
+    every = {_change_of(project, each, best._replace(of_source=None), is_way=True) for each in left}
+    change = f"write `{line}` instead" if line else every.pop() if len(every) == 1 else None
+    if change is None or (len(left) > 1 and not _PLACE.search(change)):
         return f"; a milder flow stays, by {tools_text(left)}", None
     second = best._replace(takes=best.takes | {*left})
     return f"; {tools_text(left)} can then still send data: {change}", second
@@ -183,19 +181,20 @@ def _change_of(project: Foreign, spot: Spot, best: FlowEdit, *, is_way: bool) ->
 
     `is_way`: a question about it is enough.
     """
-    given, agent, at = (
-        grant_of(project, leg_of(spot)),
-        named(project.team.agents).get(spot[0]),
-        _spot_place(project, spot),
-    )
+    agent = named(project.team.agents).get(spot[0])
+    # What a sandbox lets out is the network alone.
+    through = _NETWORK if agent and project.spec_of(agent).has_sandbox else ""
+    given = grant_of(project, leg_of(spot)._replace(capability=through))
+    at = _spot_place(project, spot, through)
     if given is not None and given.narrower:
-        change = with_place(given.narrower, at and place_of_change(agent, given, given.narrower, at))
+        change = with_place(given.narrower, at and place_of_change(agent, given, given.narrower, at), given)
         _, also, others = given.loss.partition(", also ")
         return f"{change}{also}{others}"
     if given is None or at is None or agent is None:
         return None
     spec = project.spec_of(agent)
-    instead = instead_of(spec, given, at, is_way=is_way) if spec.switches_tools else None
+    has_own = spec.switches_tools or spec.has_sandbox
+    instead = instead_of(spec, given, at, is_way=is_way) if has_own else None
     is_alike = bool(given.server and at.of_key) == (" out of `mcp" in best.text.partition(" (")[0])
     is_own = instead is not None and not best.text.startswith(f"{instead.change} (")
     if best.of_source is not None and is_alike and not is_own:
@@ -332,7 +331,8 @@ def _taken(project: Foreign, leg: FlowLeg, every: frozenset[Spot], text: str) ->
     elif text.endswith((*LEFT_TO_OTHERS, CONFINED)) and (at := place_of(project, leg)):
         rule = at.location
     path = given.at.location.path if given else ""
-    if given and given.server and given.at.of_key and place_of(project, leg) == given.at:
+    is_declared = given is not None and given.server is not None and given.narrower_at is None
+    if given and is_declared and given.at.of_key and place_of(project, leg) == given.at:
         return frozenset({own, *_declared_at(project, given.at)})
     agent = named(project.team.agents).get(own[0])
     by_permission = project.spec_of(agent).switches_tools

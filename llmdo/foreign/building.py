@@ -345,8 +345,8 @@ def _tools(grants: Iterable[Grant]) -> dict[str, Tool]:
 def _telling(grants: Sequence[Grant]) -> tuple[Grant, ...]:
     """The grants, each without capabilities that another grants at a milder decision: a path ends in the mildest.
 
-    The first of equal tools on one line represents the rest; a server is kept even without capabilities, because it is
-    started all the same.
+    The first of equal tools on one line represents the rest that ask alike; a server is kept even without capabilities,
+    because it is started all the same.
     """
     by_capability = mildest(grants)
     distinct: dict[object, Grant] = {}
@@ -362,7 +362,9 @@ def _telling(grants: Sequence[Grant]) -> tuple[Grant, ...]:
         )
         if grant.server or (key and key != (UNTRUSTED,)) or grant.capabilities == key:
             merged = grant if key == grant.capabilities else replace(grant, capabilities=key)
-            distinct.setdefault((key, grant.decision, id(grant.at), grant.server, grant.runs_in), merged)
+            alike = (grant.decision, id(grant.at), grant.server, grant.runs_in)
+            asked = (grant.asks_unless_reading, _line(grant.narrower_at))
+            distinct.setdefault((key, *alike, *asked), merged)
     return tuple(distinct.values())
 
 

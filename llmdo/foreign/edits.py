@@ -11,7 +11,8 @@ from llmdo.base.values import replace
 from llmdo.extensions.spec import NO_COMMANDS
 from llmdo.foreign.building import EVENTS, named
 from llmdo.foreign.commands import through
-from llmdo.foreign.flows import EVENT, WayOut, lets_out
+from llmdo.foreign.flows import EVENT, WayOut
+from llmdo.foreign.hosts import lets_out
 from llmdo.foreign.instead import (
     CONFINED,
     HEADER,
@@ -120,6 +121,8 @@ def keeps_checkout(project: Foreign, spot: Spot, text: str) -> bool:
 
 def place_of_change(agent: Agent | None, given: Grant, change: str, at: Place) -> Place:
     """The place of a change of what gives a tool; a line that refuses it belongs where the agent is started."""
+    if given.narrower_at and change == given.narrower:
+        return given.narrower_at
     if given.refusal_at and (_refusal(change) or given.refusal in change):
         return given.refusal_at
     is_elsewhere = agent is not None and at.location.path != agent.at.location.path
@@ -356,9 +359,9 @@ def _refusal(text: str) -> re.Match[str] | None:
     return parts if parts and (parts["option"].startswith("disallowed") or parts["where"]) else None
 
 
-def with_place(change: str, at: Place | None) -> str:
-    """A change in words, with its place if it refuses tools by an option."""
-    return f"{change} ({place(at.location)})" if at and _refusal(change) else change
+def with_place(change: str, at: Place | None, given: Grant) -> str:
+    """A change of a tool in words, with its place if that is its own, or if it refuses tools by an option."""
+    return f"{change} ({place(at.location)})" if at and (given.narrower_at or _refusal(change)) else change
 
 
 def calling(agent: Agent) -> Place | None:

@@ -12,7 +12,9 @@ from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
+from llmdo.base.values import replace
 from llmdo.foreign.building import EVENTS, named
+from llmdo.foreign.hosts import FETCH, FORGES, SEARCH, is_below, is_writable
 from llmdo.foreign.known_servers import DATA, known_server, reaches_any_host
 from llmdo.foreign.lines import changed_on_github
 from llmdo.foreign.picking import flows_apart
@@ -35,8 +37,9 @@ from llmdo.reach.flows import Unasked, unasked
 from llmdo.reach.risks import SHELL, may_meet
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterator
 
+    from llmdo.base.source import Location
     from llmdo.foreign import Foreign
     from llmdo.foreign.team import Agent, Grant
     from llmdo.graph.described import Server
@@ -45,33 +48,9 @@ if TYPE_CHECKING:
     from llmdo.reach.shapes import Shape
 
 SERVER = "mcp.call"
-SEARCH = "net.search"
-"""A search is seen by those who run it, not by the authors of the pages found."""
 
 _DOCUMENTATION = frozenset({"search_docs", "search_documentation"})
 """The names of tools that search the documentation of their server."""
-
-WRITABLE_HOSTS = frozenset(
-    {
-        "amazonaws.com", "api.telegram.org", "bitbucket.org", "cloudfunctions.net", "core.windows.net", "crates.io",
-        "discord.com", "discordapp.com", "docker.io", "dropbox.com", "firebaseio.com", "ghcr.io", "github.com",
-        "gitlab.com", "googleapis.com", "herokuapp.com", "huggingface.co", "netlify.app", "ngrok.app", "ngrok.io",
-        "nuget.org", "pastebin.com", "pub.dev", "r.jina.ai", "rubygems.org", "script.google.com",
-        "slack.com", "supabase.co", "trycloudflare.com", "vercel.app", "webhook.site", "workers.dev",
-    }
-)  # fmt: skip
-"""Hosts to which anybody can write, or where anybody can have a program: with an account of the attacker's own."""
-_FORGES = frozenset(
-    {
-        "bitbucket.org", "crates.io", "docker.io", "ghcr.io", "github.com", "gitlab.com", "huggingface.co", "nuget.org",
-        "pub.dev", "rubygems.org",
-    }
-)  # fmt: skip
-"""Those of them that show nobody the addresses that others ask for: to fetch a page there sends nothing."""
-_FETCH = frozenset({UNTRUSTED, "net.connect"})
-"""The capabilities of a tool that only fetches pages."""
-WRITABLE_SETS = frozenset({"containers", "dart", "dotnet", "github", "node", "python", "ruby", "rust"})
-"""The sets of hosts of gh-aw with such a host among them."""
 
 _NUMBERED = re.compile(r" \(\d+\)$")
 EVENT = "on."
@@ -266,7 +245,7 @@ class _Tools:
         self.may_be_private = bool(self._unpublished)
         """Whether an agent works in a checkout that may be that of a private repository."""
         self._writers: set[str] = set()
-        self._asking: set[tuple[str, str]] = set()
+        self._asking: dict[tuple[str, str, str], Location | bool] = {}  # or the line that lets it go unasked
         self._offered: set[tuple[str, str]] = set()
         self._of_repository: set[tuple[str, str]] = set()
         self._hiding = {name for name, agent in agents.items() if agent.hides_secrets}
@@ -282,8 +261,11 @@ class _Tools:
 
     def _add(self, name: str, grant: Grant, *, is_steered: bool) -> None:
         """Adds a tool of an agent, which a stranger's words may steer from its start."""
+        own = (name, grant.toolset, grant.tool)
         if grant.asks_unless_reading:
-            self._asking.add((name, grant.toolset))
+            self._asking.setdefault(own, True)
+        elif grant.decision == "allowed":
+            self._asking[own] = grant.narrower_at.location if grant.narrower_at else False
         if grant.of_repository:
             self._of_repository.add((grant.toolset, grant.tool))
         if grant.may_lack:
@@ -308,7 +290,21 @@ class _Tools:
                 is_guess=question.guess in _WITH_WAYS_BY_NAME,
             ),
             may_read=partial(self.may_read, runs_in) if question.may_read else None,
+            apart=self.apart,
         )
+
+    def apart(self, name: str, shape: Shape) -> Iterator[Shape]:
+        """The tools of a call in parts: those that ask unless they only read, and those that a line lets go unasked."""
+        parts: dict[Location | bool, list[str]] = {}
+        for tool in (shape.tool, *shape.other_tools):
+            own = (name, _plain(shape.toolset), tool)
+            parts.setdefault(self._asking.get(own, False), []).append(tool)
+        for first, *others in parts.values():
+            yield replace(shape, tool=first, other_tools=tuple(others)) if len(parts) > 1 else shape
+
+    def _asks(self, name: str, shape: Shape) -> bool:
+        """Whether a person is asked about a part of a call of an agent unless its server says that it only reads."""
+        return self._asking.get((name, _plain(shape.toolset), shape.tool)) is True
 
     def brings(
         self, levels: frozenset[int], runs_in: str, name: str, shape: Shape, decision: Decision
@@ -367,7 +363,7 @@ class _Tools:
         is_inside = way == WayOut.PUBLIC_HOST and of_checkout and self._is_of_repository(shape)
         if way is None or is_inside or not self._is_in(runs_in, name, shape):
             return None
-        is_asked = (name, _plain(shape.toolset)) in self._asking and shape.toolset in self._servers
+        is_asked = shape.toolset in self._servers and self._asks(name, shape)
         is_asked = is_asked and (shape.toolset in self._marking or not may_send)
         is_unknown = shape.toolset in self._undeclared and not is_guess and way == WayOut.OPEN_SERVER
         return None if is_unknown or is_asked else way
@@ -377,7 +373,7 @@ class _Tools:
         if row.name in {*ONLY_READS, SEARCH}:
             return None
         if Capability("proc.exec").covers_name(row.name):
-            if shape.assurance != "open":
+            if shape.assurance != "open" or self._runs_none(shape):
                 return None
             if row.name == SHELL:
                 return WayOut.ANY_COMMAND
@@ -385,6 +381,7 @@ class _Tools:
             return WayOut.OWN_CODE if runs_files and name in self._writers else None
         if shape.toolset in self._servers or row.name == SERVER:
             is_way = row.name == SERVER or Capability("net").covers_name(row.name)
+            is_way = is_way and not self._sends_none(shape)
             is_sender = shape.toolset in self._senders and not self._only_asks(shape)
             way = WayOut.OPEN_SERVER if is_sender else None
             return (WayOut.ANY_HOST if shape.toolset in self._reaching else way) if is_way else None
@@ -394,8 +391,8 @@ class _Tools:
             return WayOut.PUBLIC_HOST
         if row.scope is None or row.is_everywhere:
             return None if self._is_guess(shape) else WayOut.ANY_HOST
-        only_fetches = {each.name for each in shape.declared} == _FETCH
-        if only_fetches and _is_of(row.scope, _FORGES):
+        only_fetches = {each.name for each in shape.declared} == FETCH
+        if only_fetches and is_below(row.scope, FORGES):
             return None
         return WayOut.PUBLIC_HOST if is_writable(row.scope) else None
 
@@ -414,9 +411,24 @@ class _Tools:
 
     def _only_local(self, shape: Shape) -> bool:
         """Whether a known server's tools are other ones than those of it that bring pages."""
-        names = {own_name(toolset, tool) for toolset, tool in _tools(shape)}
+        names = _own_names(shape)
         server = self._well_known.get(shape.toolset)
         return server is not None and bool(server.fetching) and names.isdisjoint({"", *server.fetching})
+
+    def _runs_none(self, shape: Shape) -> bool:
+        """Whether a known server's tools are other ones than those of it that run commands."""
+        server = self._well_known.get(shape.toolset)
+        return (
+            server is not None
+            and bool(server.running)
+            and _own_names(shape).isdisjoint({"", *server.running})
+        )
+
+    def _sends_none(self, shape: Shape) -> bool:
+        """Whether a known server's tools only look at the page that is open, or bring no pages and run nothing."""
+        server, names = self._well_known.get(shape.toolset), _own_names(shape)
+        looks = server is not None and names <= server.unmarked | server.looking
+        return looks or (self._only_local(shape) and self._runs_none(shape))
 
     def _is_guess(self, shape: Shape) -> bool:
         """Whether a call is one of an unknown server or tool."""
@@ -425,7 +437,7 @@ class _Tools:
 
     def _is_documentation(self, shape: Shape) -> bool:
         """Whether a call brings the pages of those who make a server with data of its users."""
-        names = {own_name(toolset, tool) for toolset, tool in _tools(shape)}
+        names = _own_names(shape)
         server = self._well_known.get(shape.toolset)
         return server is not None and DATA in server.capabilities and names <= _DOCUMENTATION
 
@@ -445,6 +457,11 @@ def _tools(shape: Shape) -> set[tuple[str, str]]:
     return {(_plain(shape.toolset), tool) for tool in (shape.tool, *shape.other_tools)}
 
 
+def _own_names(shape: Shape) -> set[str]:
+    """The names that a server gives the tools of a call; an empty one is all of them."""
+    return {own_name(toolset, tool) for toolset, tool in _tools(shape)}
+
+
 def _plain(toolset: str) -> str:
     """The name of a toolset as its format has it."""
     return _NUMBERED.sub("", toolset)
@@ -453,32 +470,6 @@ def _plain(toolset: str) -> str:
 def _is_declared(server: Server) -> bool:
     """Whether a file of the project says what a server is; else it is somebody's own, and a name tells nothing."""
     return bool(server.command or server.url)
-
-
-def lets_out(able: Iterable[Capability]) -> bool:
-    """Whether a rule that allows this lets something out: to any host, or to one that anybody can write to."""
-    able = (*able,)
-    only_fetches = {each.name for each in able} == _FETCH
-    return any(
-        Capability("net").covers_name(each.name)
-        and each.name != SEARCH
-        and (
-            each.scope is None
-            or each.is_everywhere
-            or (is_writable(each.scope) and not (only_fetches and _is_of(each.scope, _FORGES)))
-        )
-        for each in able
-    )
-
-
-def is_writable(host: str) -> bool:
-    """Whether anybody can write to a host or a named set of hosts, or read at it what others wrote."""
-    return host in WRITABLE_SETS or _is_of(host, WRITABLE_HOSTS)
-
-
-def _is_of(host: str, hosts: Iterable[str]) -> bool:
-    """Whether a host is one of several, or below one."""
-    return any(host == each or host.endswith(f".{each}") for each in hosts)
 
 
 def _is_steered(agent: Agent) -> bool:

@@ -29,6 +29,12 @@ _LOOKING = frozenset({
     "browser_console_messages", "browser_network_requests", "browser_snapshot", "browser_take_screenshot",
     "browser_wait_for",
 })  # fmt: skip
+_LISTING = frozenset({
+    "get_console_message", "get_css_styles", "list_console_messages", "list_network_requests", "list_pages",
+    "performance_analyze_insight", "select_page", "wait_for",
+})  # fmt: skip
+_SHOWING = frozenset({"get_network_request", "take_screenshot", "take_snapshot"})
+_RUNNING = frozenset({"execute_command", "interact_with_process", "start_process"})
 _SANDBOX = ("mcp.call", "net.connect")
 """Runs any code where there is nothing of the machine but a network: the code is no command that reads anything."""
 
@@ -46,14 +52,20 @@ class WellKnownServer:
     """Whether it marks the tools that run commands as changing something: a client that heeds that asks about them."""
     unmarked: frozenset[str] = frozenset()
     """The tools that only look at the page that is open, if it marks all others, those that open one among them."""
+    looking: frozenset[str] = frozenset()
+    """Those of the tools that it marks which only look at that page as well, and may write it to a file."""
     fetching: frozenset[str] = frozenset()
     """The tools that bring pages, where the others bring no words of strangers; empty if all may."""
+    running: frozenset[str] = frozenset()
+    """The tools that run commands, where the others run none; empty if all may."""
 
 
 _KNOWN = {
     WellKnownServer(_FILES, has_roots=True): ("filesystem",),
     WellKnownServer(_FILES): ("git", "obsidian"),
-    WellKnownServer((*_FILES, *RUNS, *FETCHES), marks_running=True, fetching=frozenset({"read_file"})): ("commander",),
+    WellKnownServer(
+        (*_FILES, *RUNS, *FETCHES), marks_running=True, fetching=frozenset({"read_file"}), running=_RUNNING
+    ): ("commander",),
     WellKnownServer((*_FILES, *RUNS)): (
         "interpreter", "mcp-server-code-runner", "repl", "serena", "shell", "terminal",
     ),
@@ -71,6 +83,7 @@ _KNOWN = {
     ),
     WellKnownServer(_PAGES): ("chrome", "fetch", "firecrawl", "puppeteer"),
     WellKnownServer(_PAGES, unmarked=_LOOKING): ("playwright",),
+    WellKnownServer(_PAGES, unmarked=_LISTING, looking=_SHOWING): ("chrome-devtools-mcp",),
     WellKnownServer(("mcp.call",)): ("everything", "memory", "thinking", "time"),
 }  # fmt: skip
 """By what a server does, the words for it in packages such as `@modelcontextprotocol/server-WORD`, or whole names."""

@@ -86,6 +86,8 @@ class Unasked:
     """The rank of a call of this worker as an effect, the worst first; None if it is none of those asked for."""
     may_read: Callable[[str, Shape], bool] | None = None
     """Whether a call of this worker may return private data although it does not declare any."""
+    apart: Callable[[str, Shape], Iterable[Shape]] | None = None
+    """The parts of a call of this worker that are asked about apart, as its tools do the same but do not ask alike."""
 
 
 class Part(NamedTuple):
@@ -435,7 +437,9 @@ class _OpenSpread(Spread):
     def _contribution(self, name: str, calls: Iterable[_Call]) -> _Contribution:
         labels: dict[Capability, list[Entrance]] = {}
         ends: list[tuple[int, _Call]] = []
-        may_read = self._question.may_read
+        may_read, apart = self._question.may_read, self._question.apart
+        if apart:
+            calls = [call._replace(shape=part) for call in calls for part in apart(name, call.shape)]
         for call in sorted(calls, key=_edits):  # which is an odd example of reading
             origin = Entrance(name, call.toolset, call.shape.tool)
             for label in self._labelling.of(call.shape.raised):

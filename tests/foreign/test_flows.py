@@ -9,7 +9,8 @@ import pytest
 from llmdo.base.source import Source
 from llmdo.foreign import Foreign
 from llmdo.foreign.building import graph_of
-from llmdo.foreign.flows import WayOut, is_writable, worst_flows
+from llmdo.foreign.flows import WayOut, worst_flows
+from llmdo.foreign.hosts import is_writable
 from llmdo.foreign.team import Agent, Grant, Team
 from llmdo.policy.authority import Capability
 from llmdo.reach import Analysis

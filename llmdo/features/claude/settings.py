@@ -14,7 +14,7 @@ from llmdo.features.claude.hooks import ASKED
 from llmdo.features.claude.rules import ALLOWED, RULES, flaw
 from llmdo.features.claude.sandbox import reach_in_sandbox
 from llmdo.features.claude.table import FILING, READ_ONLY
-from llmdo.foreign.flows import is_writable
+from llmdo.foreign.hosts import is_writable
 from llmdo.foreign.instead import ASKED as ASKED_ABOUT
 from llmdo.foreign.instead import REFUSED
 from llmdo.foreign.permissions import CONNECTS, PermissionRule, PermissionRuling, parted, written

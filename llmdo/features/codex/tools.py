@@ -15,6 +15,7 @@ from llmdo.features.codex.settings import approvals_of, sandbox_of
 from llmdo.features.codex.table import TABLE
 from llmdo.foreign import servers as mcp
 from llmdo.foreign.commands import besides, commands
+from llmdo.foreign.instead import ASKED
 from llmdo.foreign.known_servers import asks_first
 from llmdo.foreign.lines import EDITS
 from llmdo.foreign.team import MAX_NAME, Grant
@@ -225,18 +226,18 @@ class CodexTools:
     def _servers(self, sandbox: Sandbox, approvals: CodexApprovals) -> Iterator[Grant]:
         # An agent has the session's servers; this version starts none of its own file, a later one may.
         tables = {
-            table[0]: table
+            table[0]: (*table, layers)
             for layers in (self.layers, self.session)
             for table in layers.tables("mcp_servers")
         }
-        for name, server, at in tables.values():
+        for name, server, at, its in tables.values():
             if server.get("enabled") is False:
                 continue
             shown = excerpt(name, MAX_NAME)
             start = mcp.server_of(server)
             mcp.judge(self.files, {shown: (start, at)})
             grant = mcp.grant(shown, start, at, "allowed", f"mcp_servers.{shown}")
-            for tool, mode in _tools(server):
+            for tool, (mode, *route) in _tools(server):
                 # Where nobody is to be asked, Codex calls such a tool only where commands may write everywhere.
                 is_free = approvals.name.startswith("answered")
                 if approvals.is_never:
@@ -245,12 +246,22 @@ class CodexTools:
                     "allowed" if is_free else "blocked" if approvals.is_never else "needs_approval"
                 )
                 is_marked = mode != "approve" and asks_first(start, tool)
-                yield replace(
+                given = replace(
                     grant,
                     tool=f"{shown}.{excerpt(tool)}" if tool else shown,
                     decision=asks if mode == "prompt" or is_marked else "allowed",
                     asks_unless_reading=not is_free and mode != "approve",
                 )
+                approved = its.get("mcp_servers", name, *route)[1] if mode == "approve" else None
+                yield given if approved is None or is_free else _approved(given, approved, asks)
+
+
+def _approved(given: Grant, at: Place, asks: Decision) -> Grant:
+    """A server's tool that a mode lets go unasked, which the mode at its place may have asked about."""
+    loss = "Codex then refuses these calls" if asks == "blocked" else ASKED
+    return replace(
+        given, rule_at=at, narrower=f'write `{at.route[-1]} = "prompt"`', narrower_at=at, loss=loss
+    )
 
 
 def judge_servers(files: Files, layers: ConfigLayers) -> None:
@@ -267,11 +278,16 @@ def judge_servers(files: Files, layers: ConfigLayers) -> None:
                 files.note("LDO151", place, message, did_you_mean(mode, _MODES))
 
 
-def _tools(server: Mapping[str, object]) -> Iterator[tuple[str, object]]:
-    """The tools of a server that have a decision of their own, and its mode; no name is all the others."""
-    default = server.get("default_tools_approval_mode")
+def _tools(server: Mapping[str, object]) -> Iterator[tuple[str, tuple[object, *tuple[str, ...]]]]:
+    """The tools of a server that have a decision of their own, and its mode, with the route to that.
+
+    No name is all the others.
+    """
+    default = (server.get("default_tools_approval_mode"), "default_tools_approval_mode")
     own = {
-        tool: table(server, "tools", tool).get("approval_mode") or default for tool in table(server, "tools")
+        tool: (mode, "tools", tool, "approval_mode") if mode else default
+        for tool in table(server, "tools")
+        for mode in [table(server, "tools", tool).get("approval_mode")]
     }
     disabled = set(texts(server.get("disabled_tools")))
     listed = server.get("enabled_tools")

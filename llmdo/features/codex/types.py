@@ -42,13 +42,23 @@ _TYPES = {
 """The settings that a project may have, each with its type (`config_toml.rs`), but for those that Codex never takes
 from one."""
 
-OF_AGENTS = frozenset({"enabled", "interrupt_message", "job_max_runtime_seconds", "max_depth", "max_threads"})
-"""Keys of `[agents]` that are no agents."""
+OF_AGENTS = {
+    **dict.fromkeys(("default_subagent_model", "default_subagent_reasoning_effort"), _TEXT),
+    **dict.fromkeys(
+        ("job_max_runtime_seconds", "max_concurrent_threads_per_session", "max_depth", "max_threads"), _NUMBER
+    ),
+    **dict.fromkeys(("enabled", "interrupt_message"), _SWITCH),
+}
+"""Keys of `[agents]` that are no agents, each with its type; any other is an agent."""
 
 
 def fits(key: str, value: object) -> bool:
     """Whether a value is of the type of a setting; what has no known type has any."""
-    match _TYPES.get(key):
+    return _is_of(value, _TYPES.get(key))
+
+
+def _is_of(value: object, wanted: str | None) -> bool:
+    match wanted:
         case "a text":
             return isinstance(value, str)
         case "a number":
@@ -83,11 +93,8 @@ def _misfits_in(key: str, data: Mapping[str, object]) -> Iterator[tuple[Route, s
         if key == "features":
             if isinstance(value, str):  # some features have a table
                 yield (key, name), _SWITCH
-        elif name not in OF_AGENTS:
-            if not isinstance(value, dict):
-                yield (key, name), _TABLE
-        elif name == "max_depth" and (not isinstance(value, int) or isinstance(value, bool)):
-            yield (key, name), _NUMBER
+        elif not _is_of(value, wanted := OF_AGENTS.get(name, _TABLE)):
+            yield (key, name), wanted
 
 
 def _is_granular(value: object) -> bool:

@@ -133,7 +133,8 @@ def in_background(agents: Sequence[Agent], starts: Mapping[str, Place]) -> Itera
             agent,
             name=name + _SUFFIX,
             grants=tuple(
-                replace(grant, decision="allowed", origin=BACKGROUND, rule_at=None) for grant in agent.grants
+                replace(grant, decision="allowed", origin=BACKGROUND, rule_at=None, asks_unless_reading=False)
+                for grant in agent.grants
             ),
             calls=tuple(
                 replace(call, name=call.name + _SUFFIX) for call in agent.calls if call.name in by_name
@@ -170,12 +171,12 @@ def allowed_by_hooks(
             allowing.append((_matching(matcher if isinstance(matcher, str) else "*"), place))
     for grant in grants:
         by = next((hook for names, hook in allowing if names.fullmatch(grant.tool)), None)
-        if by is None or grant.decision != "needs_approval":
+        if by is None or (grant.decision != "needs_approval" and not grant.asks_unless_reading):
             yield grant
         else:
             message = f"a hook may answer `allow` before anybody is asked about `{grant.tool}`"
             files.note("LDO554", by, message)
-            yield replace(grant, decision="allowed", origin="a hook", rule_at=by)
+            yield replace(grant, decision="allowed", origin="a hook", rule_at=by, asks_unless_reading=False)
 
 
 def _commands(entry: Mapping[str, object]) -> Iterator[str]:
