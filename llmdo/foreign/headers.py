@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from llmdo.base.values import replace
 from llmdo.foreign.reading import HARMLESS
 from llmdo.syntax import frontmatter
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from llmdo.base.diagnostic import Diagnostic
     from llmdo.base.source import Source
@@ -34,13 +35,25 @@ def of_yaml(problems: Iterable[Diagnostic], *, is_strict: bool = False) -> list[
 
 
 def yaml_fault(source: Source) -> Diagnostic | None:
-    """The problem by which a strict client finds no YAML between two `---`, of which the first begins the file.
+    """The first problem by which a strict client finds no YAML between two `---` in the first lines of a file."""
+    return next(yaml_faults(source), None)
+
+
+def yaml_faults(source: Source) -> Iterator[Diagnostic]:
+    """Such problems: the place of the first `---`, and what else is none once that begins the file.
 
     Blanks behind a `---` are none.
     """
     header = _HEADER.match(source.text)
     if header is None:
-        return next(iter(frontmatter.parse(source).document.problems), None)
+        yield from frontmatter.parse(source).document.problems[:1]
+        header = _HEADER.match(source.text, len(source.text) - len(source.text.lstrip()))
+        if header is None:
+            return
     from llmdo.syntax.header import parse  # which imports a parser
+    from llmdo.syntax.yaml_file import shifted
 
-    return next(iter(of_yaml(parse(source, header[1], aliases=True).problems, is_strict=True)), None)
+    lines = source.text.count("\n", 0, header.start())
+    for each in of_yaml(parse(source, header[1], aliases=True).problems, is_strict=True)[:1]:
+        span = each.at.span
+        yield replace(each, at=replace(each.at, span=shifted(span, lines) if span else None))

@@ -23,6 +23,7 @@ from tests.support.finding_headers import (
     joined,
     moved_down,
     own_line,
+    untabbed,
 )
 from tests.support.finding_words import (
     meant,
@@ -43,6 +44,7 @@ _BETWEEN = re.compile(r"[;:?] (?=(?:[^`]*`[^`]*`)*[^`]*$)")
 _REST = re.compile(
     r",? and what else it needs|, a server's tool as .*|, which (?:leaves the tools and commands that read|takes it away|allow as much)| and so on"
 )
+_STEP = re.compile(r", (?:and )?(?=(?:indent|put|take|write) )")
 _AT = re.compile(r"(?P<change>.*?) \((?P<place>[^() ]+)\)")
 
 
@@ -378,6 +380,12 @@ def _keys_mended(files: Edited, match: re.Match[str], each: Diagnostic) -> None:
         files.put(path, start, files.text(path).index("\n", start) + 1, "")
 
 
+def _step_by_step(files: Edited, match: re.Match[str], each: Diagnostic) -> None:
+    """Makes several changes of a header, of which each is one that a hint proposes alone as well."""
+    for step in _STEP.split(match[0]):
+        make_finding(files, each, step)
+
+
 def _out_of_both(files: Edited, match: re.Match[str], each: Diagnostic) -> None:
     """Takes what is at the place of a finding out, and names out of another list."""
     _out(files, match, each)
@@ -432,6 +440,8 @@ _LINE = r"`(?P<line>[^`]+)`"
 _KEY = r"`(?P<key>[^`]+)`"
 _ONE_INSTEAD = r"`[^`]+`(?: in `settings`| of the step)? for `\w+`(?: in `claude_args`)?"
 _FORMS: tuple[tuple[re.Pattern[str], Callable[[Edited, re.Match[str], Diagnostic], None]], ...] = (
+    (re.compile(r"(?:delete every|indent with|put the text in quotes).*, and (?:indent|put|take|write) .*"), _step_by_step),
+    (re.compile(r"indent with spaces"), untabbed),
     (re.compile(rf"did you mean {_NEW}\??"), meant),
     (re.compile(rf"(?:a|an agent) file says {_NEW}"), meant),
     (re.compile(rf"it is (?:now )?called {_NEW}(?: here)?"), _now_called),

@@ -100,6 +100,15 @@ def in_quotes(files: Edited, match: re.Match[str], each: Diagnostic) -> None:
     files.put(path, head.end(), end, json.dumps(text[head.end() : end].rstrip(), ensure_ascii=False))
 
 
+def untabbed(files: Edited, match: re.Match[str], each: Diagnostic) -> None:
+    """Indents the lines of a header with blanks in place of tabs."""
+    del match
+    path, text = each.at.path, files.text(each.at.path)
+    header = text[: [*_FENCE.finditer(text)][1].start()]
+    for tabs in reversed([*re.finditer(r"^\t+", header, re.MULTILINE)]):
+        files.put(path, tabs.start(), tabs.end(), "  " * len(tabs[0]))
+
+
 def above(files: Edited, match: re.Match[str], each: Diagnostic) -> None:
     path, start, _ = stretch(files, each)
     first = files.text(path).rfind("\n", 0, start) + 1

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 _OPENED = re.compile(r"---[ \t]*\n(?:\w[\w-]*[ \t]*:.*\n|[ \t]+\S.*\n|- .*\n|#.*\n)+(?=[ \t]*\n)")
 """A header up to a blank line behind its keys."""
 _ENDED = re.compile(r"\n---[ \t]*(?:\n|\Z)")
+_HERE = re.compile(r"\bhere\b")
 _THERE_ALONE = "so Copilot loads the file in VS Code alone"
 _NOWHERE = "so Copilot does not load the file"
 _DESCRIPTION = "write `description: TEXT` in its header"
@@ -58,20 +59,35 @@ def fault(text: reading.Text) -> Diagnostic | None:
         headless = reading.headless(document.source, rest)
         return replace(headless, hint=headless.hint or _HEADER)
     rest = _NOWHERE if document.data.get("target") == "github-copilot" else _THERE_ALONE
-    if problem := headers.yaml_fault(document.source):
-        return finding("LDO152", problem.at, f"{problem.message}, {rest}", hint=problem.hint)
-    faults = [each for each in (_fault_of(document, key) for key in document.data) if each]
+    faults = [_of_yaml(each) for each in headers.yaml_faults(document.source)]
+    faults += [each for each in (_fault_of(document, key) for key in document.data) if each]
     if "description" not in document.data:
         at = Place(document, (next(iter(document.data)),), of_key=True).location
         faults.append(_Fault("description", "this agent has no `description`", at, _DESCRIPTION))
     if not faults:
         return None
+    guesses = _guesses(document, faults) if rest == _THERE_ALONE else []
+    code = "LDO150" if guesses else "LDO152"
+    rest = f"{rest}, and {_all_of(guesses)}" if guesses else rest
     if len(faults) == 1:
-        return finding("LDO152", faults[0].at, f"{faults[0].text}, {rest}", hint=faults[0].hint)
+        return finding(code, faults[0].at, f"{faults[0].text}, {rest}", hint=faults[0].hint)
     # Else the next one came up only once the first is mended.
-    related = [Related(each.at, "and here") for each in faults[1:] if each.key in document.data]
+    related = [
+        Related(each.at, "and here") for each in faults[1:] if each.is_of_yaml or each.key in document.data
+    ]
     message = f"{_together(faults)}, {rest}"
-    return finding("LDO152", faults[0].at, message, hint=_edits(faults), related=related)
+    return finding(code, faults[0].at, message, hint=_edits(faults), related=related)
+
+
+def _of_yaml(problem: Diagnostic) -> _Fault:
+    return _Fault("", problem.message, problem.at, problem.hint, is_of_yaml=True)
+
+
+def _guesses(document: Document, faults: Sequence[_Fault]) -> list[str]:
+    """What was made of the lines that are no YAML, which VS Code reads all the same."""
+    places = [each.at for each in faults if each.is_of_yaml]
+    texts = (each.message.rpartition(", so ")[2] for each in document.problems if each.at in places)
+    return [each.replace("taken for it", "taken for the header") for each in texts]
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +100,7 @@ class _Fault:
     hint: str | None
     is_empty: bool = False
     is_to_quote: bool = False
+    is_of_yaml: bool = False
 
 
 def _fault_of(document: Document, key: str) -> _Fault | None:
@@ -102,10 +119,21 @@ def _fault_of(document: Document, key: str) -> _Fault | None:
 
 
 def _together(faults: Sequence[_Fault]) -> str:
-    """What several faults are, those of keys without a value first."""
+    """What several faults are, those that are no YAML first, then those of keys without a value."""
+    no_yaml = [each for each in faults if each.is_of_yaml]
+    first = [
+        each.text if each is faults[0] else _HERE.sub(f"in line {_line_of(each)}", each.text)
+        for each in no_yaml
+    ]
     empty = [f"`{each.key}`" for each in faults if each.is_empty]
     texts = [f"{_all_of(empty)} {'have' if len(empty) > 1 else 'has'} no value"] if empty else []
-    return _steps([*texts, *(each.text for each in faults if not each.is_empty)])
+    others = [each.text for each in faults if not each.is_empty and not each.is_of_yaml]
+    return _steps([*first, *texts, *others])
+
+
+def _line_of(fault: _Fault) -> int:
+    """The line of a fault, in a text of which the first fault alone is here."""
+    return fault.at.span.line if fault.at.span else 1
 
 
 def _all_of(words: Sequence[str]) -> str:
@@ -124,8 +152,10 @@ def _edits(faults: Sequence[_Fault]) -> str:
     """The change that mends several keys."""
     quotes = [f"`{each.key}`" for each in faults if each.is_to_quote]
     lines = [f"`{_LINES[each.key]}`" for each in faults if each.key in _LINES and not each.is_to_quote]
-    others = [f"`{each.key}`" for each in faults if each.key not in _LINES and not each.is_to_quote]
+    kept = [each for each in faults if not each.is_to_quote and not each.is_of_yaml]
+    others = [f"`{each.key}`" for each in kept if each.key not in _LINES]
     steps = [
+        *(each.hint for each in faults if each.is_of_yaml and each.hint),
         *([f"write {_all_of(lines)} in its header"] if lines else ()),
         *([f"put {_all_of(quotes)} in quotes"] if quotes else ()),
         *([f"take {_all_of(others)} out"] if others else ()),

@@ -33,6 +33,7 @@ from llmdo.syntax.document import Place
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+    from llmdo.base.diagnostic import Diagnostic
     from llmdo.foreign.tree import Tree
     from llmdo.syntax.document import Document
 
@@ -164,11 +165,17 @@ class _CopilotReader:
             target = text.document.data.get("target")
             is_read = path.endswith(PROMPT) or target == "vscode" or path in self.unloaded
             if not is_read and (fault := headers.fault(text)):
-                self.files.problems.append(fault)
+                self.note_unloaded(text, fault)
                 self.unloaded.add(path)
                 if target == "github-copilot":
                     continue
             yield path, text
+
+    def note_unloaded(self, text: reading.Text, fault: Diagnostic) -> None:
+        """Notes what keeps an agent unloaded, in place of the guesses that it names."""
+        guesses = [each for each in text.document.problems if each.at in fault.places]
+        self.files.problems[:] = [each for each in self.files.problems if each not in guesses]
+        self.files.problems.append(fault)
 
     def text(self, path: str) -> reading.Text | None:
         """The header and the prompt of a file; None if it is neither an agent nor a prompt with a header."""

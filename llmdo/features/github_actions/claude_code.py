@@ -22,6 +22,7 @@ from llmdo.features.github_actions.claude_options import (
     SCRUBS_SINCE,
     TOOL,
     claude_options,
+    fetches_first,
     has_client,
     is_before_v1,
     is_commit,
@@ -175,8 +176,9 @@ def _without_token(site: Site) -> Diagnostic:
 
 def without_checkout(site: Site) -> Diagnostic | None:
     """The note that the action fails before it starts Claude, without a checkout; None if there may be one."""
+    needs = is_in_mode_tag(site) or fetches_first(site)
     is_read = not site.document.problems
-    if site.run.program != "claude-code-action" or not (is_read and site.is_fresh and is_in_mode_tag(site)):
+    if site.run.program != "claude-code-action" or not (needs and is_read and site.is_fresh):
         return None
     defers = is_before_v1(site) and site.input("use_commit_signing") is not None
     if defers or may_be_checked_out(site.before):

@@ -28,6 +28,8 @@ TRACKS_SINCE = (1, 0, 3)
 """The release of the action from which on it follows a prompt as it answers a comment if it tracks its progress."""
 KEEPS_WHOLE_SINCE = (1, 0, 149)
 """The release of the action from which on it keeps rules whole that are in no quotes."""
+RESTORES_SINCE = (1, 0, 74)
+"""The release of the action from which on it fetches, at a pull request, the branch that this is to go into."""
 SCRUBS_SINCE = (1, 0, 77)
 """The release of the action from which on it keeps keys from commands where people without write access start it."""
 
@@ -92,12 +94,10 @@ _OF_RUNS = (
     "mcp__github_ci__get_workflow_run_details",
     "mcp__github_ci__download_job_log",
 )
-_ABOUT_PULL_REQUESTS = frozenset(
-    {
-        "issue_comment", "pull_request", "pull_request_review", "pull_request_review_comment",
-        "pull_request_target",
-    }
-)  # fmt: skip
+_OF_PULL_REQUESTS = frozenset(
+    {"pull_request", "pull_request_review", "pull_request_review_comment", "pull_request_target"}
+)
+_ABOUT_PULL_REQUESTS = _OF_PULL_REQUESTS | {"issue_comment"}
 """The events for which the action starts its server about runs: a comment may be one at a pull request."""
 
 
@@ -166,6 +166,14 @@ def is_in_mode_tag(site: Site) -> bool:
         return False
     tracks = (site.input("track_progress") or ("", None))[0] == "true" and is_since(site, TRACKS_SINCE)
     return is_before_v1(site) or site.input("prompt") is None or (is_v1(site) and tracks)
+
+
+def fetches_first(site: Site) -> bool:
+    """Whether the action surely fetches a branch before it starts Claude, and so needs a checkout, in whatever mode."""
+    # Of a commit that a comment calls `v1`, nobody knows which release of it that is.
+    is_known = not is_commit(site) or _RELEASE.match(_version(site)) is not None
+    is_new = is_v1(site) and is_known and is_since(site, RESTORES_SINCE)
+    return is_new and site.trigger.starters.keys() <= _OF_PULL_REQUESTS
 
 
 def is_of_action(site: Site, rule: PermissionRule) -> bool:

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 from llmdo.base.parts import items, table, text
 from llmdo.base.values import dataclass, replace
 from llmdo.features.codex.tools import search_line
-from llmdo.features.github_actions.checkout import document_of
-from llmdo.features.github_actions.gemini_runs import LOSES, NEEDS, OF_ALL, is_yolo
+from llmdo.features.github_actions.gemini_runs import is_yolo
+from llmdo.features.github_actions.opencode_settings import documents_at, narrowed, servers_at
 from llmdo.features.github_actions.table import LINES
 from llmdo.features.github_actions.tokens import (
     OF_AN_APP,
@@ -24,16 +24,13 @@ from llmdo.features.github_actions.tokens import (
 )
 from llmdo.features.github_actions.workflow import WRITABLE, TokenPermissions
 from llmdo.features.opencode import AGENTS as OPENCODE_AGENTS
-from llmdo.features.opencode import FORMAT as OPENCODE
-from llmdo.features.opencode import SETTINGS as OPENCODE_SETTINGS
 from llmdo.features.opencode.permissions import RULES, as_with, rules_of, rules_of_agent
 from llmdo.features.opencode.reader import BUILT_IN, agent_name
 from llmdo.features.opencode.reader import KEYS as OPENCODE_KEYS
-from llmdo.features.opencode.settings import is_on
 from llmdo.features.opencode.table import SEARCHING_MODELS
 from llmdo.foreign import servers
 from llmdo.foreign.files import Files
-from llmdo.foreign.instead import CODEX_BYPASSES, few_tools, loss_of
+from llmdo.foreign.instead import CODEX_BYPASSES
 from llmdo.foreign.permissions import STRICTEST, PermissionRule, RuleTable, form
 from llmdo.foreign.scripts import EXPRESSION
 from llmdo.foreign.team import capability_of
@@ -47,12 +44,8 @@ if TYPE_CHECKING:
     from llmdo.foreign.team import Grant
     from llmdo.foreign.tree import Tree
     from llmdo.policy.vocabulary import Decision
-    from llmdo.syntax.document import Document
 
 FREE = "danger-full-access"
-OPENCODE_PERMISSION = "OPENCODE_PERMISSION"
-_OPENCODE_VARIABLES = ("OPENCODE_CONFIG_CONTENT", OPENCODE_PERMISSION)
-"""The variables with settings of opencode, the lower one first."""
 _SEARCH_VARIABLES = ("OPENCODE_ENABLE_EXA", "OPENCODE_ENABLE_PARALLEL")
 """Those that let it search with every model."""
 
@@ -243,7 +236,7 @@ def opencode_grants(site: Site, tree: Checkout) -> tuple[tuple[Grant, ...], bool
     at, token = site.at, token_of(site)
     if acts_as_app(site):
         token = TokenPermissions(OF_AN_APP, at)
-    documents = _opencode_documents(site, tree)
+    documents = documents_at(site, tree)
     files, tables = Files(tree, "opencode"), [Place(each, ()) for each in documents]
     chosen = _of_chosen(site, files, tables)
     rules = [*rules_of(files, *tables), *rules_of_agent(files, chosen)]
@@ -257,54 +250,19 @@ def opencode_grants(site: Site, tree: Checkout) -> tuple[tuple[Grant, ...], bool
             if ruling.decision != "allowed":
                 continue  # nobody is there to be asked
             allowed_at = ruling.rule.at if ruling.rule else at
-            narrower = None if ruling.rule else _denying(tool, documents)
+            is_ruled = ruling.rule is not None
             if tool != "bash":
                 given = granted(tool, tool, map(str, ruling.capabilities), allowed_at)
-                grants += as_with(model, _narrowed(given, narrower))
+                grants += as_with(model, narrowed(given, documents, is_ruled=is_ruled))
             elif ruling.rule is None or RULES.whole(ruling.rule, tool):
                 for given in by_shell(site, token, tool, allowed_at):
-                    grants.append(_narrowed(given, narrower) if given.toolset == tool else given)
+                    is_own = given.toolset == tool
+                    grants.append(narrowed(given, documents, is_ruled=is_ruled) if is_own else given)
             else:
                 grants += by_command(site, token, ruling.rule.pattern or "", tool, allowed_at)
-    for each in documents:
-        for name, server in table(each.data, "mcp").items():
-            if is_on(Place(each, ("mcp", name))):
-                grants.append(servers.grant(name, servers.server_of(server), at, "allowed", "opencode.json"))
+    for name, server in servers_at(documents).items():
+        grants.append(servers.grant(name, servers.server_of(server), at, "allowed", "opencode.json"))
     return tuple(grants), not rules
-
-
-def _opencode_documents(site: Site, tree: Checkout) -> list[Document]:
-    """The settings of opencode at a step, the uppermost last."""
-    documents = [document for path in OPENCODE_SETTINGS[:2] if (document := tree.json(path))][-1:]
-    return documents + [each for name in _OPENCODE_VARIABLES if (each := opencode_variable(site, name))]
-
-
-def opencode_narrower(site: Site, tree: Checkout) -> str:
-    """The hint for a run of opencode with every tool: a list of them in the settings that count."""
-    settings = next(
-        (each for each in _opencode_documents(site, tree) if each.source.path in OPENCODE_SETTINGS), None
-    )
-    path = settings.source.path if settings else OPENCODE_SETTINGS[0]
-    line = few_tools(OPENCODE, Place(settings, ())) if settings else f"{{{OPENCODE.few_in_json}}}"
-    return f"write `{line}` into `{path}`, {NEEDS}; {LOSES}, {OF_ALL}"
-
-
-def _narrowed(given: Grant, narrower: str | None) -> Grant:
-    """A tool with the edit that denies it, and what is lost by that in settings that hold for everybody."""
-    is_of_all = narrower or given.at.location.path in OPENCODE_SETTINGS
-    loss = f"{loss_of(given)}, also in other jobs and in people's own sessions" if is_of_all else ""
-    return replace(given, narrower=narrower, loss=loss)
-
-
-def _denying(tool: str, documents: Sequence[Document]) -> str:
-    """The edit that denies a tool about which no rule says anything."""
-    settings = next((each for each in documents if each.source.path in OPENCODE_SETTINGS), None)
-    if settings is None:
-        return f'write `{{"permission": {{"{tool}": "deny"}}}}` into `{OPENCODE_SETTINGS[0]}`'
-    path = settings.source.path
-    if isinstance(settings.data.get("permission"), dict):
-        return f'write `"{tool}": "deny"` under `permission` of `{path}`'
-    return f'write `"permission": {{"{tool}": "deny"}}` into `{path}`'
 
 
 def _opencode_model(site: Site, tables: Iterable[Place]) -> str:
@@ -319,15 +277,6 @@ def _opencode_model(site: Site, tables: Iterable[Place]) -> str:
     named += [each for flag in ("--model", "-m") for each in _values(site.run.words, flag)]
     named += [text(table(each.data).get("model")) for each in tables]
     return next(filter(None, named), "")
-
-
-def opencode_variable(site: Site, name: str) -> Document | None:
-    """The settings of opencode in a variable of a step; None without it, and if it is no JSON, which opencode skips."""
-    variable = site.variables.get(name)
-    if variable is None or not variable.value.strip():
-        return None
-    value = variable.value
-    return document_of(f'{{"permission": {value}}}' if name == OPENCODE_PERMISSION else value, variable.at)
 
 
 def is_its_action(site: Site) -> bool:

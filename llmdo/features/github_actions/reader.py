@@ -9,7 +9,7 @@ from llmdo.base.diagnostic import excerpt, finding
 from llmdo.base.parts import items, table, text
 from llmdo.base.source import Location
 from llmdo.base.values import replace
-from llmdo.features.github_actions import FILES
+from llmdo.features.github_actions import FILES, opencode_settings
 from llmdo.features.github_actions.checkout import checkout_at
 from llmdo.features.github_actions.claude_code import (
     SECOND_MODEL,
@@ -30,7 +30,6 @@ from llmdo.features.github_actions.gemini_runs import (
     gemini_starts,
 )
 from llmdo.features.github_actions.other_agents import (
-    OPENCODE_PERMISSION,
     codex_grants,
     codex_is_free,
     copilot_grants,
@@ -38,8 +37,6 @@ from llmdo.features.github_actions.other_agents import (
     is_its_action,
     is_told_to_allow,
     opencode_grants,
-    opencode_narrower,
-    opencode_variable,
     unread_agent,
 )
 from llmdo.features.github_actions.table import LINES
@@ -199,7 +196,11 @@ def _narrower(site: Site, tree: Checkout) -> str:
     """The hint for an agent with every tool."""
     if site.run.program in ("gemini", "run-gemini-cli"):
         return gemini_narrower(site, tree)
-    return opencode_narrower(site, tree) if site.run.program == "opencode" else "name the tools that it needs"
+    return (
+        opencode_settings.narrower_at(site, tree)
+        if site.run.program == "opencode"
+        else "name the tools that it needs"
+    )
 
 
 def _withheld(site: Site) -> Iterator[str]:
@@ -318,10 +319,12 @@ def _problems(site: Site, tree: Checkout) -> Iterator[Diagnostic]:
         at = site.place("run")
         at = site.spot(at, flag) if flag.startswith("--") else at
         yield finding("LDO554", at.location, f"`{flag}` allows every tool here, so none is refused")
-    permission = site.variables.get(OPENCODE_PERMISSION) if program == "opencode" else None
-    if permission and permission.value.strip() and not opencode_variable(site, permission.name):
+    permission = site.variables.get(opencode_settings.PERMISSION) if program == "opencode" else None
+    if permission and permission.value.strip() and not opencode_settings.settings_in(site, permission.name):
         message = f"`{permission.name}` is no JSON, so opencode skips it"
         yield finding("LDO151", permission.at.location, message, hint="what it forbids is then allowed")
+    if program == "opencode":
+        yield from opencode_settings.without_effect(site, tree)
     if program == "opencode" and (at := unread_agent(site)):
         message = "opencode's action does not read which agent it is given, and runs the default one"
         hint = "`default_agent` in `opencode.json` counts, if that is a primary agent"

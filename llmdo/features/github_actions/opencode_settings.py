@@ -1,0 +1,168 @@
+"""The settings of opencode at a step: those of the project, of a file that the step names, and of its variables.
+
+Watched with 1.18.33: all are merged, those of the step's file lowest, and it skips a file that is not there.
+"""
+
+from __future__ import annotations
+
+import json
+import posixpath
+import re
+from typing import TYPE_CHECKING
+
+from llmdo.base.diagnostic import Related, excerpt, finding, place
+from llmdo.base.parts import table, text
+from llmdo.base.values import replace
+from llmdo.features.github_actions.checkout import document_of, json_of
+from llmdo.features.github_actions.gemini_runs import LOSES, NEEDS, OF_ALL
+from llmdo.features.opencode import FORMAT, SETTINGS, settings
+from llmdo.features.opencode.permissions import matches, rules_of
+from llmdo.foreign.files import MOST_PLACES, Files
+from llmdo.foreign.instead import few_tools, loss_of
+from llmdo.foreign.permissions import WORDS
+from llmdo.foreign.team import MAX_NAME
+from llmdo.syntax.document import Place
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from llmdo.base.diagnostic import Diagnostic
+    from llmdo.features.github_actions.checkout import Checkout
+    from llmdo.features.github_actions.walking import Site
+    from llmdo.foreign.permissions import PermissionRule
+    from llmdo.foreign.team import Grant
+    from llmdo.syntax.document import Document
+
+PERMISSION = "OPENCODE_PERMISSION"
+_OWN = "OPENCODE_CONFIG"
+"""The variable with the path of a file of settings, which lies below those of the project."""
+_VARIABLES = ("OPENCODE_CONFIG_CONTENT", PERMISSION)
+"""The variables with settings, the lower one first."""
+_WORKSPACE = re.compile(r"\$\{\{\s*github\.workspace\s*\}\}/")
+_UNFILLED = re.compile(r"\$\{?GITHUB_WORKSPACE\}?/")
+"""A variable of the shell, which nobody fills in within `env`."""
+_IS_JSON = (".json", ".jsonc")
+
+
+def documents_at(site: Site, tree: Checkout) -> list[Document]:
+    """All settings at a step, the uppermost last."""
+    project = [document for path in SETTINGS if (document := tree.json(path))]
+    variables = [each for name in _VARIABLES if (each := settings_in(site, name))]
+    own = _own_file(site, tree)
+    return [*([own] if own else ()), *project, *variables]
+
+
+def settings_in(site: Site, name: str) -> Document | None:
+    """The settings in a variable of a step; None without it, and if it is no JSON, which opencode skips."""
+    variable = site.variables.get(name)
+    if variable is None or not variable.value.strip():
+        return None
+    value = variable.value
+    return document_of(f'{{"permission": {value}}}' if name == PERMISSION else value, variable.at)
+
+
+def _own_file(site: Site, tree: Checkout) -> Document | None:
+    """The file of settings that a step names; None without one, and for one of which nothing is known here."""
+    variable = site.variables.get(_OWN)
+    if variable is None or not variable.value.strip():
+        return None
+    path = _WORKSPACE.sub("", variable.value.strip(), count=1)
+    folder = text(site.step.get("working-directory"))
+    if path == variable.value.strip() and folder:
+        path = posixpath.join(folder, path)
+    return None if posixpath.normpath(path) in SETTINGS else json_of(path, variable.at, tree)
+
+
+def servers_at(documents: Iterable[Document]) -> dict[str, dict[str, object]]:
+    """The servers of settings that are on, as opencode merges what several say of one."""
+    merged: dict[str, dict[str, object]] = {}
+    for document in documents:
+        for name, server in table(document.data, "mcp").items():
+            merged[name] = {**merged.get(name, {}), **table(server)}
+    return {name: server for name, server in merged.items() if server.get("enabled") is not False}
+
+
+def without_effect(site: Site, tree: Checkout) -> Iterator[Diagnostic]:
+    """The findings about a file that a step names: none is read, or its rules give way to those of the project."""
+    variable = site.variables.get(_OWN)
+    if variable and (unfilled := _UNFILLED.match(variable.value)):
+        path = excerpt(variable.value, MAX_NAME)
+        message = f"`env` fills in no variable of the shell, so opencode skips `{path}`, which is no file"
+        form = f"${{{{ github.workspace }}}}/{variable.value[unfilled.end() :]}"
+        yield finding("LDO151", variable.at.location, message, hint=f"write `{_OWN}: {form}`")
+    own = _own_file(site, tree)
+    if variable is None or own is None or not own.source.path.endswith(_IS_JSON):
+        return
+    files = Files(tree, "opencode")
+    written = [*rules_of(files, Place(own, ()))]
+    settings.judge(files, own)
+    yield from files.problems
+    tables = (Place(each, ()) for each in documents_at(site, tree))
+    rules = [*rules_of(Files(tree, "opencode"), *tables)]  # what of these gives way is named below
+    idle = [
+        (rule, by)
+        for rule in written
+        if (by := _decides(rules, rule)) and by.decision != rule.decision and by.at.document is not own
+    ]
+    if not idle:
+        return
+    first, by = idle[0]
+    names = dict.fromkeys(f"`{rule.tool}`" for rule, _ in idle)
+    what = f"what this file says of {' and '.join(names)} does nothing"
+    message = f"{what}, as settings above it decide otherwise ({place(by.at.location)})"
+    is_alike = PERMISSION not in site.variables and all(by.tool == rule.tool for rule, by in idle)
+    line = f"{PERMISSION}: '{json.dumps(_written(rule for rule, _ in idle))}'"
+    hint = f"write `{line}` under `env` ({place(variable.at.location)})" if is_alike else None
+    related = [Related(rule.at.location, "and here") for rule, _ in idle[1 : MOST_PLACES + 1]]
+    yield finding("LDO151", first.at.location, message, hint=hint, related=related)
+
+
+def _decides(rules: Sequence[PermissionRule], rule: PermissionRule) -> PermissionRule | None:
+    """The last of the rules in force that is about all that a rule is about."""
+    alike = (
+        each
+        for each in reversed(rules)
+        if matches(each.tool, rule.tool) and each.pattern in (rule.pattern, "*", "**")
+    )
+    return next(alike, None)
+
+
+def _written(rules: Iterable[PermissionRule]) -> dict[str, object]:
+    """The value of `permission` with some rules."""
+    words = {decision: word for word, decision in WORDS.items()}
+    permission: dict[str, dict[str, str]] = {}
+    for rule in rules:
+        permission.setdefault(rule.tool, {})[rule.pattern or "*"] = words[rule.decision]
+    return {tool: each["*"] if [*each] == ["*"] else each for tool, each in permission.items()}
+
+
+def narrower_at(site: Site, tree: Checkout) -> str:
+    """The hint for a run of opencode with every tool: a list of them in the settings that count."""
+    path, document = _to_edit(documents_at(site, tree))
+    line = few_tools(FORMAT, Place(document, ())) if document else f"{{{FORMAT.few_in_json}}}"
+    return f"write `{line}` into `{path}`, {NEEDS}; {LOSES}{f', {OF_ALL}' if path in SETTINGS else ''}"
+
+
+def narrowed(given: Grant, documents: Sequence[Document], *, is_ruled: bool) -> Grant:
+    """A tool with the edit that denies it if no rule is about it, and the loss of others who share the settings."""
+    path, _ = _to_edit(documents)
+    is_of_all = (given.at.location.path if is_ruled else path) in SETTINGS
+    loss = f"{loss_of(given)}, also in other jobs and in people's own sessions" if is_of_all else ""
+    return replace(given, narrower=None if is_ruled else _denying(given.toolset, documents), loss=loss)
+
+
+def _denying(tool: str, documents: Sequence[Document]) -> str:
+    """The edit that denies a tool about which no rule says anything."""
+    path, document = _to_edit(documents)
+    if document is None:
+        return f'write `{{"permission": {{"{tool}": "deny"}}}}` into `{path}`'
+    if isinstance(document.data.get("permission"), dict):
+        return f'write `"{tool}": "deny"` under `permission` of `{path}`'
+    return f'write `"permission": {{"{tool}": "deny"}}` into `{path}`'
+
+
+def _to_edit(documents: Sequence[Document]) -> tuple[str, Document | None]:
+    """The file into which a rule goes that is about a job, with its settings if it is there: best that of the step."""
+    files = (each for each in documents if each.source.path.endswith(_IS_JSON))
+    first = next(files, None)
+    return (first.source.path, first) if first else (SETTINGS[0], None)
