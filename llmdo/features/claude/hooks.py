@@ -135,7 +135,7 @@ def hooks_in(files: Files, tables: Iterable[Place], root: str) -> Iterator[Claud
     for place in tables:
         for tool in sorted(table(place.data).keys() & LINES.keys()):
             message = f"`{tool}` is a tool and no event, so Claude Code never runs this hook"
-            hint = f'write it below `PreToolUse`, with `"matcher": "{tool}"`'
+            hint = f'write it below `PreToolUse`, with `"matcher": "{tool}"` and its commands in `hooks`'
             at = Place(place.document, (*place.route, tool), of_key=True)
             files.note("LDO151", at, message, hint)
         for event in sorted(_OF_TOOLS):
