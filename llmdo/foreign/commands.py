@@ -270,6 +270,12 @@ def shown_by_gh(noun: str, verb: str = "") -> tuple[str, ...]:
     return ()
 
 
+def only_shows(pattern: str) -> bool:
+    """Whether the matching commands of GitHub's own program send nothing: `gh api` and `gh pr` with any verb may."""
+    program, *words = _plain(tuple(map(_name, _REST.sub("", pattern).split()))) or ("",)
+    return program == "gh" and len(words) > 1 and words[0] != "api" and bool(shown_by_gh(*words[:2]))
+
+
 def listed_in(permissions: Mapping[str, Sequence[str]]) -> tuple[tuple[str, ...], ...]:
     """The beginnings of commands that a client's settings allow, if they launch nothing else but by an option."""
     patterns = [

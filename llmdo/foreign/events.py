@@ -114,6 +114,8 @@ class Hook:
     is_address: bool = False
     called: str = ""
     """Its own name, by which some clients switch it off."""
+    is_grouped: bool = False
+    """Whether it stands in the `hooks` of a group, whose matcher is a text if it has one."""
 
     @property
     def name(self) -> str:
@@ -128,12 +130,13 @@ def hooks_in(place: Place) -> Iterator[Hook]:
             route: Route = (*place.route, event, number)
             nested = table(group).get("hooks")
             handlers = enumerate(items(nested)) if isinstance(nested, list) else ((None, group),)
+            is_grouped = isinstance(nested, list) and isinstance(table(group).get("matcher", ""), str)
             for index, handler in handlers:
                 within = route if index is None else (*route, "hooks", index)
                 matcher, called = text(table(group).get("matcher")), text(table(handler).get("name"))
                 for command, key, is_address in _commands(table(handler)):
                     at = Place(place.document, (*within, key))
-                    yield Hook(event, matcher, command, at, is_address, called)
+                    yield Hook(event, matcher, command, at, is_address, called, is_grouped)
 
 
 def note_unheeded(
@@ -183,18 +186,21 @@ class ClientEvents:
         off: Collection[str] = (),
         known: Collection[str] | None = None,
         never: Callable[[str, str], bool] = lambda _event, _matcher: False,
+        are_grouped: bool = False,
     ) -> Iterator[Grant]:
         """Those of tables of hooks; what hooks of the events `reads` print goes into the conversation.
 
         `off` are the names and the commands of hooks that are switched off. `known` are the events that the client has,
         where it runs nothing at others. `never` says of an event and a matcher that no call fits them.
+        `are_grouped`: it runs nothing that stands in no group of handlers.
         """
         for place in tables:
             for hook in hooks_in(place):
                 if hook.called in off or hook.command in off or OWN_HOOK.fullmatch(hook.command):
                     continue
                 is_known = known is None or hook.event in known
-                if not is_known or never(hook.event, hook.matcher):
+                is_run = hook.is_grouped or not are_grouped
+                if not is_known or not is_run or never(hook.event, hook.matcher):
                     continue
                 is_read = hook.event in reads
                 if hook.is_address:

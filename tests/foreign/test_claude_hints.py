@@ -62,7 +62,20 @@ def test_the_edit_of_a_hint_leaves_a_flow_only_where_it_says_so(agents: list[tup
 
 
 ALLOWED = st.lists(
-    st.sampled_from(("Bash", "Bash(git push:*)", "Bash(ls)", "WebFetch(domain:a.example)")), max_size=2
+    st.sampled_from(
+        (
+            "Bash",
+            "Bash(curl:*)",
+            "Bash(gh api:*)",
+            "Bash(gh issue view:*)",
+            "Bash(git push:*)",
+            "Bash(ls)",
+            "WebFetch(domain:a.example)",
+            "WebFetch(domain:a.vercel.app)",
+            "WebFetch(domain:github.com)",
+        )
+    ),
+    max_size=2,
 )
 
 

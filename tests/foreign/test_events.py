@@ -224,7 +224,7 @@ def test_the_words_of_a_hook_are_a_leg_of_a_flow(tmp_path: Path) -> None:
     read = written(tmp_path / "without", {**allowing, ".claude/agents/sender.md": agent.format("")})
     (without,) = [each for each in findings.check(read) if each.code == "LDO552"]
     assert "hook" not in without.message
-    sending = settings(permissions={"allow": ["Bash(curl:*)"], "deny": ["WebFetch", "WebSearch"]})
+    sending = settings(permissions={"deny": ["WebFetch", "WebSearch"]})
     sender = agent.replace("WebFetch", "Bash").format(hook)
     read = written(tmp_path / "with", {**sending, ".claude/agents/sender.md": sender})
     (flow,) = [each for each in findings.check(read) if each.code == "LDO552"]

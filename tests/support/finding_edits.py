@@ -176,7 +176,7 @@ def _into_server(files: Edited, match: re.Match[str], each: Diagnostic) -> None:
 
 
 def _below_event(files: Edited, match: re.Match[str], each: Diagnostic) -> None:
-    """Moves a hook below an event, with its matcher."""
+    """Moves a hook below an event, with its matcher and in the form of a group."""
     path, start, _ = stretch(files, each)
     data = json.loads(files.text(path))
     hooks: Any = data.get("hooks", {})
@@ -186,7 +186,10 @@ def _below_event(files: Edited, match: re.Match[str], each: Diagnostic) -> None:
     groups = hooks.pop(own.name)
     groups = [groups] if isinstance(groups, dict) else groups
     more = json.loads(f"{{{match['line']}}}")
-    hooks.setdefault(match["event"], []).extend({**more, **group} for group in groups)
+    hooks.setdefault(match["event"], []).extend(
+        {**more, **(group if "hooks" in group else {"hooks": [{"type": "command", **group}]})}
+        for group in groups
+    )
     files.put(path, 0, len(files.text(path)), json.dumps(data, indent=2))
 
 
@@ -479,7 +482,7 @@ _FORMS: tuple[tuple[re.Pattern[str], Callable[[Edited, re.Match[str], Diagnostic
     (re.compile(rf"write a line {_LINE} above it"), above),
     (re.compile(rf"write {_LINE} below the last key"), fence_below),
     (re.compile(rf"write {_LINE} before it(?:, and (?P<more>`[^`]+` under `[^`]+`) \((?P<at>[^()]+)\))?"), _before_step),
-    (re.compile(rf"write it below `(?P<event>[^`]+)`, with {_LINE}"), _below_event),
+    (re.compile(rf"write it below `(?P<event>[^`]+)`, with {_LINE} and its commands in `hooks`"), _below_event),
     (re.compile(r"give it a name of its own"), _own_name),
     (re.compile(rf"name whole commands, such as {_NEW}"), named),
     (re.compile(r"write it as a list, with what stands in `args`|write its words at the end of `command`"), _as_list),

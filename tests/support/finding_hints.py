@@ -51,6 +51,8 @@ EXPLAINED = tuple(
         r"keep the program in the project, where a change of it is reviewed",
         r"write the value after _, with each of its lines indented",
         r"mend its header, which Claude Code ignores",
+        r"write it as _, in a list",
+        r"take the _ out(?:, which Claude Code refuses since 2\.1\.218)?",
         r"write a rule for each of the commands",
         r"take one of the two out",
         r"write _ before the rules there, or take this out",

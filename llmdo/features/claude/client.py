@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from llmdo.base.diagnostic import excerpt
 from llmdo.base.parts import table, text
-from llmdo.features.claude.hooks import never_runs
+from llmdo.features.claude.hooks import ALL_EVENTS, never_runs
 from llmdo.features.claude.rules import COMMAND_KEYS
 from llmdo.foreign.events import MODELS_ADDRESSES, ClientEvents
 from llmdo.foreign.team import MAX_NAME, Grant, capability_of
@@ -62,7 +62,9 @@ def _last(documents: Sequence[Document], *route: str) -> Place | None:
 
 def hook_events(files: Files, tables: Iterable[Place], root: str = "") -> Iterator[Grant]:
     """The hooks in tables; `root` is the folder of their plugin."""
-    yield from ClientEvents(files, root).hooks(tables, reads=READS, never=never_runs)
+    yield from ClientEvents(files, root).hooks(
+        tables, reads=READS, known=ALL_EVENTS, never=never_runs, are_grouped=True
+    )
 
 
 def command_events(files: Files, paths: Iterable[str]) -> Iterator[Grant]:

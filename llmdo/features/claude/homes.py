@@ -17,7 +17,7 @@ from llmdo.features.claude.client import (
     server_events,
     settings_events,
 )
-from llmdo.features.claude.hooks import hooks_in, judge_hooks
+from llmdo.features.claude.hooks import hooks_in, judge_events, judge_hooks
 from llmdo.features.claude.rules import RULES, approvals_in, flaw, mended
 from llmdo.features.claude.session import SessionTools
 from llmdo.features.claude.settings import BYPASSES, KEYS, MODES, settings_of
@@ -161,6 +161,7 @@ class _HomeReader:
         documents = self._documents(folder)
         tables = [Place(document, ("hooks",)) for document in documents]
         hooks = [*hooks_in(self.files, tables, "")]
+        judge_events(self.files, tables)
         enabled = _enabled(documents)
         plugins = [plugin for plugin in self.plugins if plugin.name in enabled or not plugin.root]
         for plugin in plugins:

@@ -23,6 +23,21 @@ ASKED = "PermissionRequest"
 EVENTS = ("PreToolUse", ASKED)
 """The events whose hooks may answer `allow`."""
 
+ALL_EVENTS = frozenset(
+    {
+        "ConfigChange", "CwdChanged", "DirectoryAdded", "Elicitation", "ElicitationResult", "FileChanged",
+        "InstructionsLoaded", "MessageDisplay", "Notification", "PermissionDenied", ASKED, "PostCompact",
+        "PostModelSwitch", "PostToolBatch", "PostToolUse", "PostToolUseFailure", "PreCompact", "PreModelSwitch",
+        "PreToolUse", "SessionEnd", "SessionStart", "Setup", "Stop", "StopFailure", "SubagentStart", "SubagentStop",
+        "TaskCompleted", "TaskCreated", "TeammateIdle", "UserPromptExpansion", "UserPromptSubmit", "WorktreeCreate",
+        "WorktreeRemove",
+    }
+)  # fmt: skip
+"""All events, by https://code.claude.com/docs/en/hooks: since 2.1.101 an unknown one is ignored by itself.
+
+An entry of another form should be so since 2.1.122, but later releases were seen to skip the whole file for one.
+"""
+
 _OF_TOOLS = frozenset({"PermissionDenied", ASKED, "PostToolUse", "PostToolUseFailure", "PreToolUse"})
 """The events whose matchers are compared with the name of a tool, and with nothing else of a call."""
 _ALTERNATIVE = re.compile(r"(?P<name>[A-Za-z]+)\((?P<pattern>[^()]+)\)")
@@ -38,6 +53,14 @@ _AS_IF = (
     "name tools alone in `matcher`, and write what else must hold as `if` of its hooks, such as "
     '`"if": "Bash(git commit *)"`, which Claude Code heeds since 2.1.85'
 )
+
+_GROUPED = 'write it as `{"hooks": [{"type": "command", "command": "COMMAND"}]}`, in a list'
+_AS_TEXT = "write it as a text, such as `Edit|Write`"
+_UNRUN = ", so Claude Code never runs its hooks, and may skip the whole file"
+_OF_GIT = frozenset({"PostCommit", "PreCommit", "PrePush"})
+"""Events of git, none of which is a misspelt one."""
+_COMMENT = re.compile(r"[$/#_].*|comments?|description")
+"""Keys by which people comment a table."""
 
 _NO_ANSWER = re.compile(r"""\\?["']decision\\?["']\s*:\s*\\?["']allow\\?["']""")
 """An answer of other clients: as a `decision` Claude Code takes `approve` and `block` alone."""
@@ -112,7 +135,7 @@ def hooks_in(files: Files, tables: Iterable[Place], root: str) -> Iterator[Claud
     for place in tables:
         for tool in sorted(table(place.data).keys() & LINES.keys()):
             message = f"`{tool}` is a tool and no event, so Claude Code never runs this hook"
-            hint = f'write it below `PreToolUse`, with `"matcher": "{tool}"`'
+            hint = f'write it below `PreToolUse`, with `"matcher": "{tool}"` and its commands in `hooks`'
             at = Place(place.document, (*place.route, tool), of_key=True)
             files.note("LDO151", at, message, hint)
         for event in sorted(_OF_TOOLS):
@@ -120,13 +143,41 @@ def hooks_in(files: Files, tables: Iterable[Place], root: str) -> Iterator[Claud
                 _judge_matcher(files, event, Place(place.document, (*place.route, event, number, "matcher")))
         for event in EVENTS:
             for number, group in enumerate(items(table(place.data).get(event))):
-                if never_runs(event, text(table(group).get("matcher"))):
+                matcher = table(group).get("matcher", "")
+                if not isinstance(matcher, str) or never_runs(event, matcher):
                     continue
                 for index, handler in enumerate(items(table(group).get("hooks"))):
                     at = Place(place.document, (*place.route, event, number, "hooks", index))
                     certain = _allows(files, event, table(handler), root)
                     if certain is not None:
-                        yield ClaudeHook(event, text(table(group).get("matcher")), at, certain)
+                        yield ClaudeHook(event, matcher, at, certain)
+
+
+def judge_events(files: Files, tables: Iterable[Place]) -> None:
+    """Notes hooks of settings that Claude Code never runs: at unknown events, or in another form than its own."""
+    for place in tables:
+        if place.data is not None and not isinstance(place.data, dict):
+            files.note("LDO151", place, f"`hooks` is no table of events{_UNRUN}")
+        for event, groups in table(place.data).items():
+            at = Place(place.document, (*place.route, event), of_key=True)
+            if event in ALL_EVENTS:
+                _judge_groups(files, event, groups, at)
+            elif event not in LINES and not _COMMENT.fullmatch(event):
+                files.unknown_key(at, event, () if event in _OF_GIT else ALL_EVENTS)
+
+
+def _judge_groups(files: Files, event: str, groups: object, at: Place) -> None:
+    """Notes the groups of hooks at an event that have another form."""
+    if not isinstance(groups, list):
+        files.note("LDO151", at, f"`{event}` has no list of groups of hooks{_UNRUN}", _GROUPED)
+        return
+    for number, group in enumerate(groups):
+        within = Place(at.document, (*at.route, number))
+        if not isinstance(table(group).get("hooks"), list):
+            files.note("LDO151", within, f"this group at `{event}` has no list `hooks`{_UNRUN}", _GROUPED)
+        elif not isinstance(table(group).get("matcher", ""), str):
+            matcher = Place(at.document, (*at.route, number, "matcher"))
+            files.note("LDO151", matcher, f"this matcher at `{event}` is no text{_UNRUN}", _AS_TEXT)
 
 
 def judge_hooks(files: Files, hooks: Iterable[ClaudeHook]) -> None:

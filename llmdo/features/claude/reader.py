@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
     from llmdo.base.diagnostic import Diagnostic
+    from llmdo.base.source import Source
     from llmdo.features.claude.plugins import ClaudePlugin
     from llmdo.foreign.team import Agent
     from llmdo.foreign.tree import Tree
@@ -46,6 +47,13 @@ _COUNTS = ", so it counts as an agent of the plugin, with every tool"
 _LOADS_NONE = " and loads no agent from this file"
 _LOADS_ALL = " and loads the agent by the name of its file, with every tool"
 _NOT_LOADED = ", so Claude Code loads no agent from it"
+_WITH_COLON = "a `name` with `:`"
+_WITH_DASH = "a `name` that begins with `-`"
+_NAMED_ANEW = {
+    _WITH_COLON: "take the `:` out, which Claude Code refuses since 2.1.218",
+    _WITH_DASH: "take the `-` out",
+}
+"""By fault of a name, the change of it."""
 _MODES_OF_OPENCODE = ("all", "primary", "subagent")
 DISTINCTIVE = frozenset({"color", "model", "name", "tools"})
 """Keys of which an agent has one that no plugin lists: pages of documentation have a `description` as well."""
@@ -171,11 +179,10 @@ def _agent_files(files: Files, paths: Sequence[str], plugins: Sequence[ClaudePlu
             message = f"`{path}` {sign}, so it is not an agent to Claude Code"
             files.problems.append(finding("LDO152", _start(files, path), message))
             continue
-        lacking = text and _lacking(text, is_own=own, is_listed=path in prefixes)
+        lacking = _lacking(text, is_own=own, is_listed=path in prefixes) if text else None
         if text is None or lacking:
             if PurePosixPath(path).stem.lower() != "readme":
-                lost = lost or finding("LDO152", source.location(), f"`{path}` has {lacking}{_NOT_LOADED}")
-                others[path] = lost if lacking else reading.headless(source, _NOT_LOADED)
+                others[path] = lost or _without(source, text, lacking)
             continue
         files.problems.extend(text.document.problems)
         scoped = _AgentFile(path, text, plugin, excerpt(prefix + _own_name(path, text), MAX_NAME))
@@ -274,8 +281,10 @@ def _lacking(text: reading.Text, *, is_own: bool, is_listed: bool) -> str | None
         return None if header.keys() & DISTINCTIVE else "no `name`"
     if not header.get("name"):
         return "no `name`"
-    if str(header["name"]).startswith("-") or ":" in str(header["name"]):
-        return "a `name` with `:`, or that begins with `-`"
+    if str(header["name"]).startswith("-"):
+        return _WITH_DASH
+    if ":" in str(header["name"]):
+        return _WITH_COLON
     return None if header.get("description") else "no `description`"
 
 
@@ -285,6 +294,15 @@ def _as_own(scoped: _AgentFile, own_plugin: str | None) -> Iterator[_AgentFile]:
     yield replace(scoped, plugin=None, name=name, alias=scoped.name)
     if scoped.plugin != own_plugin:
         yield scoped
+
+
+def _without(source: Source, text: reading.Text | None, lacking: str | None) -> Diagnostic:
+    """The finding about a file of which no agent is loaded for what it lacks, or for its name."""
+    if text is None or lacking is None:
+        return reading.headless(source, _NOT_LOADED)
+    hint = _NAMED_ANEW.get(lacking)
+    at = text.document.value("name") if hint else source.location()
+    return finding("LDO152", at, f"`{source.path}` has {lacking}{_NOT_LOADED}", hint=hint)
 
 
 def _is_project_agent(path: str, text: reading.Text | None) -> bool:

@@ -14,7 +14,9 @@ from llmdo.features.claude.hooks import ASKED
 from llmdo.features.claude.rules import ALLOWED, RULES, flaw
 from llmdo.features.claude.sandbox import reach_in_sandbox
 from llmdo.features.claude.table import FILING, READ_ONLY
-from llmdo.foreign.hosts import is_writable
+from llmdo.foreign.commands import besides, only_shows
+from llmdo.foreign.edits import names_text
+from llmdo.foreign.hosts import lets_out
 from llmdo.foreign.instead import ASKED as ASKED_ABOUT
 from llmdo.foreign.instead import REFUSED
 from llmdo.foreign.permissions import CONNECTS, PermissionRule, PermissionRuling, parted, written
@@ -52,6 +54,7 @@ _LITTLE = frozenset({"fs.list", "fs.read", "fs.write", "proc.exec"})
 """What a session may do unasked and be one that asks all the same."""
 _FETCH = "WebFetch"
 _UNSET_MODE = "unless its session asks: no file sets a mode"
+_TO_HOSTS = "to {} alone if its session asks: no file sets a mode"
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,9 +208,9 @@ class ClaudeSettings:
                 continue
             # A command or a skill allows it while it runs, whatever the settings say.
             if (loss := self._without_rules(line, mode)) is None:
-                is_in_settings = all(map(_is_in_settings, verdict.alike))
-                is_unset = mode.at is None and not is_in_settings and self._allows_little(line)
-                yield replace(grant, is_free_anyway=True, condition=_UNSET_MODE if is_unset else "")
+                is_unset = mode.at is None and not all(map(_is_in_settings, verdict.alike))
+                unless = _unless_asked(line, _allowing(self.rules, line)) if is_unset else ""
+                yield replace(grant, is_free_anyway=True, condition=unless)
             else:
                 yield self._by_rules(replace(grant, loss=loss), line, ruling, approved)
 
@@ -238,16 +241,10 @@ class ClaudeSettings:
 
     def _by_mode(self, grant: Grant, line: Line, approved: Sequence[PermissionRule]) -> Grant:
         """A tool that goes unasked by the mode, with what that means where rules allow little of it."""
-        about = RULES.about((*self.rules, *approved), line.tool)
-        allowed = [rule for rule in about if rule.decision == "allowed"]
-        if line.decision == "allowed" or not all(_is_little(rule, line) for rule in allowed):
-            return grant
-        return replace(grant, condition=_UNSET_MODE, asked_by="" if allowed or self.hooks else self.asking)
-
-    def _allows_little(self, line: Line) -> bool:
-        """Whether the rules of the settings allow so little of a tool that the session may ask about the rest."""
-        about = RULES.about(self.rules, line.tool)
-        return all(_is_little(rule, line) for rule in about if rule.decision == "allowed")
+        allowing = _allowing((*self.rules, *approved), line)
+        unless = "" if line.decision == "allowed" else _unless_asked(line, allowing)
+        is_enough = unless and not allowing and not self.hooks
+        return replace(grant, condition=unless, asked_by=self.asking if is_enough else "")
 
     def _without_rules(self, line: Line, mode: Mode) -> str | None:
         """What follows for a tool without the rules that allow it; None if it is allowed all the same."""
@@ -262,6 +259,8 @@ class ClaudeSettings:
         verdict = self._of_all(line, rules, rule, mode)
         yield verdict
         decided = rule.decision if rule else None
+        if verdict.ruling.decision == "allowed":
+            yield from _besides(line, rules)
         if verdict.ruling.decision == "allowed" or decided == "blocked":
             return
         if self.sandbox and self.in_sandbox and line.tool in SHELLS and mode.name != "plan":
@@ -326,6 +325,16 @@ class ClaudeSettings:
         return _Verdict(PermissionRuling(line.raised, by_mode))
 
 
+def _besides(line: Line, rules: Iterable[PermissionRule]) -> Iterator[_Verdict]:
+    """What rules of the settings bring beside the running of commands, each of which is allowed without them."""
+    parts: dict[tuple[Capability, ...], list[PermissionRule]] = {}
+    for rule in rules if UNLISTED in line.raised else ():
+        if rule.decision == "allowed" and _is_in_settings(rule) and besides(rule.pattern or ""):
+            parts.setdefault(_allowed_by(rule, line), []).append(rule)
+    for part, alike in parts.items():
+        yield _Verdict(PermissionRuling(part, "allowed", alike[0]), alike=tuple(alike))
+
+
 def _of_hook(hook: ClaudeHook, line: Line) -> _Verdict:
     """The decision of a hook that answers in place of a person."""
     return _Verdict(
@@ -336,6 +345,11 @@ def _of_hook(hook: ClaudeHook, line: Line) -> _Verdict:
 def _is_in_settings(rule: PermissionRule) -> bool:
     """Whether settings have a rule, and not a command or a skill, which allows it whatever these say."""
     return rule.at.route[:1] == (_LISTS,)
+
+
+def _allowing(rules: Iterable[PermissionRule], line: Line) -> list[PermissionRule]:
+    """The rules that allow a tool, or a part of it."""
+    return [rule for rule in RULES.about(rules, line.tool) if rule.decision == "allowed"]
 
 
 def _allowed_by(rule: PermissionRule, line: Line) -> tuple[Capability, ...]:
@@ -351,14 +365,31 @@ def _is_as_wide(able: Sequence[Capability], ruling: PermissionRuling) -> bool:
     return wide[0] in able if wide else tuple(dict.fromkeys(able)) == ruling.capabilities
 
 
-def _is_little(rule: PermissionRule, line: Line) -> bool:
-    """Whether the part of a tool that a rule allows sends nothing that others can read, but for a page's own host."""
-    part = parted(line.raised, rule.pattern or "", RULES.part, is_prefix=RULES.is_prefix)
-    if (rule.pattern or "").lstrip().startswith("gh "):
-        return False
+def _unless_asked(line: Line, allowing: Iterable[PermissionRule]) -> str:
+    """The condition of what goes unasked by a mode that no file sets; empty if rules allow as much of the tool.
+
+    They do if what they allow sends something that others can read, but for the pages of a host by itself.
+    """
+    rules = (*allowing,)
+    parts = [_allowed_by(rule, line) for rule in rules]
     if line.tool == _FETCH:
-        return all(each.scope and not is_writable(each.scope) for each in part if each.name == "net.connect")
-    return {each.name for each in part} <= _LITTLE
+        if any(CONNECTS in part for part in parts):
+            return ""
+        scopes = (
+            each.scope for part in parts if lets_out(part) for each in part if each.name == CONNECTS.name
+        )
+        hosts = names_text(dict.fromkeys(filter(None, scopes)))
+        return _TO_HOSTS.format(hosts) if hosts else _UNSET_MODE
+    is_little = all(_is_little(rule, part) for rule, part in zip(rules, parts, strict=True))
+    return _UNSET_MODE if is_little else ""
+
+
+def _is_little(rule: PermissionRule, able: Iterable[Capability]) -> bool:
+    """Whether a rule about commands allows only what sends nothing that others can read."""
+    pattern = rule.pattern or ""
+    return only_shows(pattern) or (
+        not pattern.lstrip().startswith("gh ") and {each.name for each in able} <= _LITTLE
+    )
 
 
 def is_broken(document: Document) -> bool:

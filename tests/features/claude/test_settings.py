@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+import tempfile
+from pathlib import Path
 
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
 
 from llmdo import foreign
 from llmdo.base.source import Source
 from llmdo.features.claude.hooks import ClaudeHook
 from llmdo.features.claude.session import MAIN, any_with
 from llmdo.foreign.team import Agent
+from llmdo.policy.authority import Capability
 from llmdo.syntax.document import Document, Place
-
-if TYPE_CHECKING:
-    from pathlib import Path
+from tests.support.laws import tried
 
 ASKS = {"defaultMode": "default"}
 
@@ -337,3 +339,36 @@ def test_an_agent_without_bash_still_watches_commands(tmp_path: Path) -> None:
         } == left
     reached = decisions(project(tmp_path, {"deny": ["Agent", "Bash"]}))
     assert reached["proc.exec.unlisted"] == "blocked"
+
+
+RULES = (
+    "Bash", "Bash(* install)", "Bash(curl:*)", "Bash(gh issue view:*)", "Bash(gh release list:*)", "Bash(ls:*)",
+    "WebFetch", "WebFetch(domain:example.com)", "mcp__issues__list",
+)  # fmt: skip
+ANY_COMMAND = Capability("proc.exec.unlisted")
+OF_COMMANDS = (Capability("fs"), Capability("proc"))
+"""What any command may do, where a tool runs any."""
+
+
+def unasked(folder: Path, permissions: dict[str, object]) -> set[Capability]:
+    """What an agent may do without a question."""
+    read = project(folder, permissions, "tools: Bash, WebFetch, mcp__issues\n")
+    given = next(agent for agent in read.team.agents if agent.name == "helper").grants
+    able = {each for grant in given if grant.decision == "allowed" for each in grant.capabilities}
+    return {*able, *OF_COMMANDS} if ANY_COMMAND in able else able
+
+
+@given(st.lists(st.sampled_from(RULES), max_size=3), st.sampled_from(RULES))
+@example(["Bash(gh issue view:*)"], "Bash")
+@example(["Bash(curl:*)"], "Bash(ls:*)")
+@tried(40)
+def test_no_mode_and_one_more_rule_take_no_capability_away(allow: list[str], more: str) -> None:
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        strict = unasked(folder, {**ASKS, "allow": allow})
+        for looser in (
+            unasked(folder, {**ASKS, "allow": [*allow, more]}),
+            unasked(folder, {"allow": allow}),
+            unasked(folder, {"allow": [*allow, more]}),
+        ):
+            assert not {each for each in strict if not any(other.contains(each) for other in looser)}
