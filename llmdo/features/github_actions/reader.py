@@ -28,6 +28,7 @@ from llmdo.features.github_actions.gemini_runs import (
     gemini_grants,
     gemini_narrower,
     gemini_starts,
+    unread_settings,
 )
 from llmdo.features.github_actions.other_agents import (
     OPENCODE_PERMISSION,
@@ -314,6 +315,9 @@ def _problems(site: Site, tree: Checkout) -> Iterator[Diagnostic]:
         yield finding("LDO554", at.location, message, hint="`workspace-write` lets it change the checkout")
     if at := broken_settings(site):
         yield finding("LDO153", at.location, "`settings` is no JSON, so Gemini CLI does not start")
+    if unread := unread_settings(site, tree):
+        message = f"`{unread[0]}` cannot be read here, so which tools Gemini CLI has is not known"
+        yield finding("LDO154", unread[1].location, message)
     if (flag := is_told_to_allow(site)) and not firewall_of(site):  # a lock confines by its firewall instead
         at = site.place("run")
         at = site.spot(at, flag) if flag.startswith("--") else at
