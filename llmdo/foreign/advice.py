@@ -25,6 +25,7 @@ from llmdo.foreign.edits import (
     names_text,
     only_send,
     place_of_change,
+    placed,
     refused_at_once,
     rules_after,
     spots_of,
@@ -440,8 +441,7 @@ def _edit(project: Foreign, leg: FlowLeg) -> str | None:
     lost = LOOKED_AT if _is_looked_at(given, change) else lost
     if agent and given.server and given.at.of_key and at == given.at:
         lost += lost_as_well(project, given, leg.path[-2].name)
-    at = place_of_change(agent, given, change, at)
-    return f"{change} ({place(at.location)}); {lost}"
+    return f"{placed(given, change, place_of_change(agent, given, change, at))}; {lost}"
 
 
 def _is_looked_at(given: Grant, change: str) -> bool:

@@ -120,10 +120,17 @@ def keeps_checkout(project: Foreign, spot: Spot, text: str) -> bool:
 
 def place_of_change(agent: Agent | None, given: Grant, change: str, at: Place) -> Place:
     """The place of a change of what gives a tool; a line that refuses it belongs where the agent is started."""
+    if given.narrower_at and change == given.narrower:
+        return given.narrower_at
     if given.refusal_at and (_refusal(change) or given.refusal in change):
         return given.refusal_at
     is_elsewhere = agent is not None and at.location.path != agent.at.location.path
     return agent.at if agent and is_elsewhere and given.refusal and given.refusal in change else at
+
+
+def placed(given: Grant, change: str, at: Place) -> str:
+    """A change of what gives a tool with its place, if there is one yet."""
+    return change if given.is_nowhere_yet and change == given.narrower else f"{change} ({place(at.location)})"
 
 
 def as_named(path: Sequence[Hop]) -> tuple[Hop, ...]:
@@ -406,7 +413,7 @@ def without_push(agent: Agent, pushing: Sequence[Grant]) -> str | None:
     only = pushing[0]
     refusal = only.narrower or (only.refusal and f"write {only.refusal}")
     if agent.as_app and len(pushing) == 1 and refusal:
-        changes = [f"{refusal} ({place((only.refusal_at or only.at).location)})"]
+        changes = [placed(only, refusal, only.narrower_at or only.refusal_at or only.at)]
     elif all(each.tool not in _WITH_COMMANDS for each in pushing):
         tools = [f"`{excerpt(each.tool)}` ({place(each.at.location)})" for each in pushing]
         changes.append(f"deny {' and '.join(tools)}")

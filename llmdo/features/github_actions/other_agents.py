@@ -257,13 +257,13 @@ def opencode_grants(site: Site, tree: Checkout) -> tuple[tuple[Grant, ...], bool
             if ruling.decision != "allowed":
                 continue  # nobody is there to be asked
             allowed_at = ruling.rule.at if ruling.rule else at
-            narrower = None if ruling.rule else _denying(tool, documents)
+            denial = _Denial(None) if ruling.rule else _denying(tool, documents)
             if tool != "bash":
                 given = granted(tool, tool, map(str, ruling.capabilities), allowed_at)
-                grants += as_with(model, _narrowed(given, narrower))
+                grants += as_with(model, _narrowed(given, denial))
             elif ruling.rule is None or RULES.whole(ruling.rule, tool):
                 for given in by_shell(site, token, tool, allowed_at):
-                    grants.append(_narrowed(given, narrower) if given.toolset == tool else given)
+                    grants.append(_narrowed(given, denial) if given.toolset == tool else given)
             else:
                 grants += by_command(site, token, ruling.rule.pattern or "", tool, allowed_at)
     for each in documents:
@@ -289,22 +289,35 @@ def opencode_narrower(site: Site, tree: Checkout) -> str:
     return f"write `{line}` into `{path}`, {NEEDS}; {LOSES}, {OF_ALL}"
 
 
-def _narrowed(given: Grant, narrower: str | None) -> Grant:
+@dataclass(frozen=True, slots=True)
+class _Denial:
+    """The edit that denies a tool, None where the rule that allows it is to be changed."""
+
+    change: str | None
+    at: Place | None = None
+    """The place for it; None in a file that is not there yet, or empty."""
+
+
+def _narrowed(given: Grant, denial: _Denial) -> Grant:
     """A tool with the edit that denies it, and what is lost by that in settings that hold for everybody."""
-    is_of_all = narrower or given.at.location.path in OPENCODE_SETTINGS
+    change, at = denial.change, denial.at
+    is_of_all = change or given.at.location.path in OPENCODE_SETTINGS
     loss = f"{loss_of(given)}, also in other jobs and in people's own sessions" if is_of_all else ""
-    return replace(given, narrower=narrower, loss=loss)
+    is_new = change is not None and at is None
+    return replace(given, narrower=change, narrower_at=at, is_nowhere_yet=is_new, loss=loss)
 
 
-def _denying(tool: str, documents: Sequence[Document]) -> str:
+def _denying(tool: str, documents: Sequence[Document]) -> _Denial:
     """The edit that denies a tool about which no rule says anything."""
     settings = next((each for each in documents if each.source.path in OPENCODE_SETTINGS), None)
     if settings is None:
-        return f'write `{{"permission": {{"{tool}": "deny"}}}}` into `{OPENCODE_SETTINGS[0]}`'
+        return _Denial(f'write `{{"permission": {{"{tool}": "deny"}}}}` into `{OPENCODE_SETTINGS[0]}`')
     path = settings.source.path
     if isinstance(settings.data.get("permission"), dict):
-        return f'write `"{tool}": "deny"` under `permission` of `{path}`'
-    return f'write `"permission": {{"{tool}": "deny"}}` into `{path}`'
+        at = Place(settings, ("permission",), of_key=True)
+        return _Denial(f'write `"{tool}": "deny"` under `permission` of `{path}`', at)
+    at = Place(settings, tuple(settings.data)[:1], of_key=True) if settings.data else None
+    return _Denial(f'write `"permission": {{"{tool}": "deny"}}` into `{path}`', at)
 
 
 def _opencode_model(site: Site, tables: Iterable[Place]) -> str:
