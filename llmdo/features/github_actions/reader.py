@@ -43,6 +43,7 @@ from llmdo.features.github_actions.other_agents import (
     opencode_variable,
     unread_agent,
 )
+from llmdo.features.github_actions.reacting import without_reaction
 from llmdo.features.github_actions.table import LINES
 from llmdo.features.github_actions.tokens import acts_as_app, granted, pushes_later, without_contents
 from llmdo.features.github_actions.walking import WorkflowWalk
@@ -118,7 +119,7 @@ def read(tree: Tree) -> Team:
     walk = WorkflowWalk(tree, sources, problems_so_far)
     agents: list[Agent] = []
     for site in walk.sites():
-        if (ends := without_checkout(site)) is not None:
+        if (ends := without_checkout(site) or without_reaction(site)) is not None:
             problems_so_far.append(ends)
         else:
             agents.append(_agent(site, tree, problems_so_far))
