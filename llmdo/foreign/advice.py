@@ -159,7 +159,9 @@ def edit(project: Foreign, flow: Flow) -> FlowEdit | None:
     text, *own = refused_at_once((best.text, *own))
     besides = "".join(f"; and {change}" for change in own[:ALL])
     besides += f"; {len(own) - ALL} more allow as much" if len(own) > ALL else ""
-    return best._replace(text=f"{text}{others}{besides}", takes=best.takes | {*left})
+    every = frozenset(spots_of(flow))
+    alike = (_at_once(project, given[0], each[0], every) for each, given in known.items() if each in left)
+    return best._replace(text=f"{text}{others}{besides}", takes=best.takes.union(left, *alike))
 
 
 def _is_elsewhere(change: str) -> bool:
@@ -190,7 +192,10 @@ def _change_of(project: Foreign, spot: Spot, best: FlowEdit, *, is_way: bool) ->
         _spot_place(project, spot),
     )
     if given is not None and given.narrower:
-        change = with_place(given.narrower, at and place_of_change(agent, given, given.narrower, at))
+        its = at and place_of_change(agent, given, given.narrower, at)
+        change = with_place(given.narrower, its)
+        if given.narrower_at:
+            change = placed(given, change, given.narrower_at)
         _, also, others = given.loss.partition(", also ")
         return f"{change}{also}{others}"
     if given is None or at is None or agent is None:
@@ -320,6 +325,22 @@ def _of_settings(project: Foreign, leg: FlowLeg, every: frozenset[Spot]) -> Flow
     return FlowEdit(text, taken, of_source=not leg.is_ruled)
 
 
+def _at_once(project: Foreign, given: Grant, worker: str, every: frozenset[Spot]) -> frozenset[Spot]:
+    """The tools of an agent that one line takes away with a tool for which that line has a place of its own."""
+    if given.narrower_at is None and not given.is_nowhere_yet:
+        return frozenset()
+    line = given.narrower, given.narrower_at and given.narrower_at.location
+    agent = named(project.team.agents).get(worker)
+    known = [(each, grant_of(project, leg_of(each))) for each in every if each[0] == worker]
+    # A flow has one of the tools that reach the same: the line takes the others as well.
+    known += [((worker, each.toolset, each.tool), each) for each in (agent.grants if agent else ())]
+    return frozenset(
+        each
+        for each, other in known
+        if other and (other.narrower, other.narrower_at and other.narrower_at.location) == line
+    )
+
+
 def _taken(project: Foreign, leg: FlowLeg, every: frozenset[Spot], text: str) -> frozenset[Spot]:
     """Those of the tools that an edit of a leg takes away: all that its line gives, unless it names one."""
     if is_called(project, leg):
@@ -332,6 +353,8 @@ def _taken(project: Foreign, leg: FlowLeg, every: frozenset[Spot], text: str) ->
         rule = None
     elif text.endswith((*LEFT_TO_OTHERS, CONFINED)) and (at := place_of(project, leg)):
         rule = at.location
+    if given and (alike := _at_once(project, given, own[0], every)):
+        return alike
     path = given.at.location.path if given else ""
     if given and given.server and given.at.of_key and place_of(project, leg) == given.at:
         return frozenset({own, *_declared_at(project, given.at)})

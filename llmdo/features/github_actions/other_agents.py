@@ -12,6 +12,7 @@ from llmdo.base.values import dataclass, replace
 from llmdo.features.codex.tools import search_line
 from llmdo.features.github_actions.checkout import document_of
 from llmdo.features.github_actions.gemini_runs import LOSES, NEEDS, OF_ALL, is_yolo
+from llmdo.features.github_actions.opencode_tasks import called_agents, tables_of
 from llmdo.features.github_actions.table import LINES
 from llmdo.features.github_actions.tokens import (
     OF_AN_APP,
@@ -23,17 +24,15 @@ from llmdo.features.github_actions.tokens import (
     writes,
 )
 from llmdo.features.github_actions.workflow import WRITABLE, TokenPermissions
-from llmdo.features.opencode import AGENTS as OPENCODE_AGENTS
 from llmdo.features.opencode import FORMAT as OPENCODE
 from llmdo.features.opencode import SETTINGS as OPENCODE_SETTINGS
-from llmdo.features.opencode.permissions import RULES, as_with, rules_of, rules_of_agent
-from llmdo.features.opencode.reader import BUILT_IN, agent_name
-from llmdo.features.opencode.reader import KEYS as OPENCODE_KEYS
+from llmdo.features.opencode.permissions import COMMANDS, RULES, TASK, as_with, rules_of, rules_of_agent
+from llmdo.features.opencode.reader import BUILT_IN
 from llmdo.features.opencode.settings import is_on
 from llmdo.features.opencode.table import SEARCHING_MODELS
 from llmdo.foreign import servers
 from llmdo.foreign.files import Files
-from llmdo.foreign.instead import CODEX_BYPASSES, few_tools, loss_of
+from llmdo.foreign.instead import CODEX_BYPASSES, few_tools, in_permission, loss_of, permission_of
 from llmdo.foreign.permissions import STRICTEST, PermissionRule, RuleTable, form
 from llmdo.foreign.scripts import EXPRESSION
 from llmdo.foreign.team import capability_of
@@ -55,6 +54,8 @@ _OPENCODE_VARIABLES = ("OPENCODE_CONFIG_CONTENT", OPENCODE_PERMISSION)
 """The variables with settings of opencode, the lower one first."""
 _SEARCH_VARIABLES = ("OPENCODE_ENABLE_EXA", "OPENCODE_ENABLE_PARALLEL")
 """Those that let it search with every model."""
+
+_OF_EVERYBODY = ", also in other jobs and in people's own sessions"
 
 _SANDBOXES = frozenset({"read-only", "workspace-write"})
 _CODEX_CONFIG = ".codex/config.toml"
@@ -246,9 +247,42 @@ def opencode_grants(site: Site, tree: Checkout) -> tuple[tuple[Grant, ...], bool
     documents = _opencode_documents(site, tree)
     files, tables = Files(tree, "opencode"), [Place(each, ()) for each in documents]
     chosen = _of_chosen(site, files, tables)
-    rules = [*rules_of(files, *tables), *rules_of_agent(files, chosen)]
+    common, own = [*rules_of(files, *tables)], [*rules_of_agent(files, chosen)]
+    rules = [*common, *own]
     grants: list[Grant] = []
+    given_by: set[tuple[str, int]] = set()
     model = _opencode_model(site, [*reversed(chosen), *reversed(tables)])
+    for tool, rule, given in _opencode_tools(site, token, rules):
+        given_by.add((tool, id(rule)))
+        denial = _Denial(None) if rule else _denying(tool, documents)
+        if tool == COMMANDS:
+            grants.append(_narrowed(given, denial) if given.toolset == tool else given)
+        else:
+            grants += as_with(model, _narrowed(given, denial))
+    known = {(given.toolset, given.tool) for given in grants}
+    for other in called_agents(files, tables, common, own, at) if rules else ():
+        named = (text(table(each.data).get("model")) for each in reversed(other.tables))
+        its_model = next(filter(None, named), model)
+        for tool, rule, given in _opencode_tools(site, token, other.rules):
+            if (tool, id(other.rule(rule))) in given_by:
+                continue  # the edit that denies it to the one denies it to the other
+            if given.toolset.startswith(tool):
+                its = as_with(its_model, given)
+                grants += (_of_called(each, other.name, chosen, documents) for each in its)
+            elif (given.toolset, given.tool) not in known:
+                known.add((given.toolset, given.tool))
+                grants.append(given)
+    for each in documents:
+        for name, server in table(each.data, "mcp").items():
+            if is_on(Place(each, ("mcp", name))):
+                grants.append(servers.grant(name, servers.server_of(server), at, "allowed", "opencode.json"))
+    return tuple(grants), not rules
+
+
+def _opencode_tools(
+    site: Site, token: TokenPermissions | None, rules: Sequence[PermissionRule]
+) -> Iterator[tuple[str, PermissionRule | None, Grant]]:
+    """The tools that opencode uses unasked under these rules, each with the rule that gives it, and what it reaches."""
     for name, line in LINES.items():
         tool = name.removeprefix("opencode: ")
         if tool == name:
@@ -256,21 +290,31 @@ def opencode_grants(site: Site, tree: Checkout) -> tuple[tuple[Grant, ...], bool
         for ruling in RULES.rulings(rules, tool, line.raised, line.decision):
             if ruling.decision != "allowed":
                 continue  # nobody is there to be asked
-            allowed_at = ruling.rule.at if ruling.rule else at
-            denial = _Denial(None) if ruling.rule else _denying(tool, documents)
-            if tool != "bash":
-                given = granted(tool, tool, map(str, ruling.capabilities), allowed_at)
-                grants += as_with(model, _narrowed(given, denial))
+            at = ruling.rule.at if ruling.rule else site.at
+            if tool != COMMANDS:
+                grants = iter([granted(tool, tool, map(str, ruling.capabilities), at)])
             elif ruling.rule is None or RULES.whole(ruling.rule, tool):
-                for given in by_shell(site, token, tool, allowed_at):
-                    grants.append(_narrowed(given, denial) if given.toolset == tool else given)
+                grants = by_shell(site, token, tool, at)
             else:
-                grants += by_command(site, token, ruling.rule.pattern or "", tool, allowed_at)
-    for each in documents:
-        for name, server in table(each.data, "mcp").items():
-            if is_on(Place(each, ("mcp", name))):
-                grants.append(servers.grant(name, servers.server_of(server), at, "allowed", "opencode.json"))
-    return tuple(grants), not rules
+                grants = by_command(site, token, ruling.rule.pattern or "", tool, at)
+            yield from ((tool, ruling.rule, each) for each in grants)
+
+
+def _of_called(given: Grant, name: str, chosen: Sequence[Place], documents: Sequence[Document]) -> Grant:
+    """A tool of an agent that is called, with the edit by which none is called any more."""
+    settings = [Place(each, ()) for each in documents if each.source.path in OPENCODE_SETTINGS]
+    tables = [*settings[:1], *chosen]
+    given = replace(given, toolset=TASK, tool=f"{name}: {given.tool}")
+    if not tables:
+        denial = _denying(TASK, documents)
+    else:
+        instead = in_permission(tables[-1], permission_of(tables[-1]), TASK, "deny")
+        denial = _Denial(instead.change, instead.at or tables[-1])
+    is_of_all = denial.at is None or denial.at.location.path in OPENCODE_SETTINGS
+    loss = f"it then calls no other agent{_OF_EVERYBODY if is_of_all else ''}"
+    return replace(
+        given, narrower=denial.change, narrower_at=denial.at, is_nowhere_yet=denial.at is None, loss=loss
+    )
 
 
 def _opencode_documents(site: Site, tree: Checkout) -> list[Document]:
@@ -302,7 +346,7 @@ def _narrowed(given: Grant, denial: _Denial) -> Grant:
     """A tool with the edit that denies it, and what is lost by that in settings that hold for everybody."""
     change, at = denial.change, denial.at
     is_of_all = change or given.at.location.path in OPENCODE_SETTINGS
-    loss = f"{loss_of(given)}, also in other jobs and in people's own sessions" if is_of_all else ""
+    loss = f"{loss_of(given)}{_OF_EVERYBODY}" if is_of_all else ""
     is_new = change is not None and at is None
     return replace(given, narrower=change, narrower_at=at, is_nowhere_yet=is_new, loss=loss)
 
@@ -314,8 +358,8 @@ def _denying(tool: str, documents: Sequence[Document]) -> _Denial:
         return _Denial(f'write `{{"permission": {{"{tool}": "deny"}}}}` into `{OPENCODE_SETTINGS[0]}`')
     path = settings.source.path
     if isinstance(settings.data.get("permission"), dict):
-        at = Place(settings, ("permission",), of_key=True)
-        return _Denial(f'write `"{tool}": "deny"` under `permission` of `{path}`', at)
+        permission = Place(settings, ("permission",), of_key=True)
+        return _Denial(f'write `"{tool}": "deny"` under `permission` of `{path}`', permission)
     at = Place(settings, tuple(settings.data)[:1], of_key=True) if settings.data else None
     return _Denial(f'write `"permission": {{"{tool}": "deny"}}` into `{path}`', at)
 
@@ -374,21 +418,11 @@ def _of_chosen(site: Site, files: Files, tables: Sequence[Place]) -> Sequence[Pl
         filter(None, (text(table(each.data).get("default_agent")) for each in reversed(tables))), ""
     )
     for name in filter(None, (asked, default)):
-        if (own := [*_of_agent(name, files, tables)]) or name in BUILT_IN:
+        if (own := [*tables_of(name, files, tables)]) or name in BUILT_IN:
             modes = [mode for each in reversed(own) if (mode := text(table(each.data).get("mode")))]
             if next(iter(modes), BUILT_IN.get(name, ("all",))[0]) != "subagent":
                 return own
-    return [*_of_agent("build", files, tables)]
-
-
-def _of_agent(name: str, files: Files, tables: Sequence[Place]) -> Iterator[Place]:
-    """The tables of an agent by its name, the uppermost last."""
-    places = (Place(each.document, ("agent", name)) for each in tables)
-    yield from (each for each in places if isinstance(each.data, dict))
-    for path in files.find(OPENCODE_AGENTS):
-        content = files.text_or_prompt(path, OPENCODE_KEYS)
-        if content and agent_name(path, content.document) == name:
-            yield Place(content.document, ())
+    return [*tables_of("build", files, tables)]
 
 
 def cursor_grants(site: Site) -> Iterator[Grant]:
