@@ -7,7 +7,6 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from llmdo.base.diagnostic import excerpt, place
-from llmdo.base.parts import table
 from llmdo.extensions.spec import NO_COMMANDS
 from llmdo.foreign.building import named
 from llmdo.foreign.edits import (
@@ -25,6 +24,7 @@ from llmdo.foreign.edits import (
     names_text,
     only_send,
     place_of_change,
+    placed,
     refused_at_once,
     rules_after,
     spots_of,
@@ -57,7 +57,17 @@ from llmdo.foreign.instead import (
     name_at,
     runs_commands,
 )
-from llmdo.foreign.legs import FlowLeg, grant_of, is_called, leg_of, legs_of, place_of
+from llmdo.foreign.legs import (
+    FlowLeg,
+    at_once,
+    declared_at,
+    grant_of,
+    is_called,
+    is_silent,
+    leg_of,
+    legs_of,
+    place_of,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -156,7 +166,9 @@ def edit(project: Foreign, flow: Flow) -> FlowEdit | None:
     text, *own = refused_at_once((best.text, *own))
     besides = "".join(f"; and {change}" for change in own[:ALL])
     besides += f"; {len(own) - ALL} more allow as much" if len(own) > ALL else ""
-    return best._replace(text=f"{text}{others}{besides}", takes=best.takes | {*left})
+    every = frozenset(spots_of(flow))
+    alike = (at_once(project, given[0], each[0], every) for each, given in known.items() if each in left)
+    return best._replace(text=f"{text}{others}{besides}", takes=best.takes.union(left, *alike))
 
 
 def _is_elsewhere(change: str) -> bool:
@@ -187,7 +199,8 @@ def _change_of(project: Foreign, spot: Spot, best: FlowEdit, *, is_way: bool) ->
     given = grant_of(project, leg_of(spot)._replace(capability=through))
     at = _spot_place(project, spot, through)
     if given is not None and given.narrower:
-        change = with_place(given.narrower, at and place_of_change(agent, given, given.narrower, at), given)
+        its = at and place_of_change(agent, given, given.narrower, at)
+        change = with_place(given.narrower, its, given)
         _, also, others = given.loss.partition(", also ")
         return f"{change}{also}{others}"
     if given is None or at is None or agent is None:
@@ -309,7 +322,7 @@ def _of_settings(project: Foreign, leg: FlowLeg, every: frozenset[Spot]) -> Flow
     if not spec.switches_tools or agent is None or not agent.path or given is None or not built_in:
         return None
     instead = instead_of(spec, given, built_in[0], is_way=leg.is_ruled)
-    taken = frozenset(each for each in every if _is_silent(project, given.tool, "", each))
+    taken = frozenset(each for each in every if is_silent(project, given.tool, "", each))
     if instead is None or (agent.name, leg.path[-1].name, leg.tool) not in taken:
         return None
     lost = instead.lost or loss_of(given)
@@ -330,16 +343,18 @@ def _taken(project: Foreign, leg: FlowLeg, every: frozenset[Spot], text: str) ->
         rule = None
     elif text.endswith((*LEFT_TO_OTHERS, CONFINED)) and (at := place_of(project, leg)):
         rule = at.location
+    if given and (alike := at_once(project, given, own[0], every)):
+        return alike
     path = given.at.location.path if given else ""
     is_declared = given is not None and given.server is not None and given.narrower_at is None
     if given and is_declared and given.at.of_key and place_of(project, leg) == given.at:
-        return frozenset({own, *_declared_at(project, given.at)})
+        return frozenset({own, *declared_at(project, given.at)})
     agent = named(project.team.agents).get(own[0])
     by_permission = project.spec_of(agent).switches_tools
     everywhere = by_permission and agent is not None and not agent.path  # its settings are those of all
     is_in_settings = given is not None and (is_json(given.at) or given.at.location.span is None)
     if given and rule is None and is_in_settings and (everywhere or not by_permission):
-        silent = partial(_is_silent, project, given.tool, "" if everywhere else path)
+        silent = partial(is_silent, project, given.tool, "" if everywhere else path)
         return frozenset(each for each in every if each == own or silent(each))
     if by_permission and given and not given.server:  # what is written there is about one tool
         every = frozenset(each for each in every if each[2] == given.tool)
@@ -350,29 +365,6 @@ def _taken(project: Foreign, leg: FlowLeg, every: frozenset[Spot], text: str) ->
         or (each[0] == own[0] and given and is_like(each[2], given.tool))
         or (rule and (other := _spot_place(project, each, leg.capability)) and other.location == rule)
     )
-
-
-def _declared_at(project: Foreign, at: Place) -> Iterator[Spot]:
-    """The tools of the server that is declared at a place, which go with it."""
-    for name, agent in named(project.team.agents).items():
-        for given in agent.grants:
-            if given.server is not None and given.at == at:
-                yield name, given.toolset, given.tool
-
-
-def _is_silent(project: Foreign, tool: str, path: str, spot: Spot) -> bool:
-    """Whether nothing but the settings of its file, or of the whole project, would say something about a tool.
-
-    `path` is that file; empty for settings that hold for every agent.
-    """
-    given, agent = grant_of(project, leg_of(spot)), named(project.team.agents).get(spot[0])
-    if given is None or spot[2] != tool or path not in ("", given.at.location.path):
-        return False
-    if agent is None or not agent.path:
-        return given.rule_at is None or agent is not None
-    parts = table(agent.header.get("permission"), tool).values()
-    is_unruled = given.rule_at is None or given.rule_at.location == agent.at.location  # nobody wrote that one
-    return is_unruled and "allow" not in parts
 
 
 def _spot_place(project: Foreign, spot: Spot, capability: str = "") -> Place | None:
@@ -440,8 +432,7 @@ def _edit(project: Foreign, leg: FlowLeg) -> str | None:
     lost = LOOKED_AT if _is_looked_at(given, change) else lost
     if agent and given.server and given.at.of_key and at == given.at:
         lost += lost_as_well(project, given, leg.path[-2].name)
-    at = place_of_change(agent, given, change, at)
-    return f"{change} ({place(at.location)}); {lost}"
+    return f"{placed(given, change, place_of_change(agent, given, change, at))}; {lost}"
 
 
 def _is_looked_at(given: Grant, change: str) -> bool:

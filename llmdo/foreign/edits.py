@@ -129,6 +129,11 @@ def place_of_change(agent: Agent | None, given: Grant, change: str, at: Place) -
     return agent.at if agent and is_elsewhere and given.refusal and given.refusal in change else at
 
 
+def placed(given: Grant, change: str, at: Place) -> str:
+    """A change of what gives a tool with its place, if there is one yet."""
+    return change if given.is_nowhere_yet and change == given.narrower else f"{change} ({place(at.location)})"
+
+
 def as_named(path: Sequence[Hop]) -> tuple[Hop, ...]:
     """A path whose last hop has the name that files give the toolset, without the number of one of several."""
     if not path:
@@ -409,7 +414,7 @@ def without_push(agent: Agent, pushing: Sequence[Grant]) -> str | None:
     only = pushing[0]
     refusal = only.narrower or (only.refusal and f"write {only.refusal}")
     if agent.as_app and len(pushing) == 1 and refusal:
-        changes = [f"{refusal} ({place((only.refusal_at or only.at).location)})"]
+        changes = [placed(only, refusal, only.narrower_at or only.refusal_at or only.at)]
     elif all(each.tool not in _WITH_COMMANDS for each in pushing):
         tools = [f"`{excerpt(each.tool)}` ({place(each.at.location)})" for each in pushing]
         changes.append(f"deny {' and '.join(tools)}")

@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from llmdo.base.diagnostic import Related
+from llmdo.base.parts import table
 from llmdo.foreign.building import named, named_events
 from llmdo.foreign.commands import through
 from llmdo.foreign.edits import NUMBERED, as_named, way_text
@@ -20,6 +21,8 @@ from llmdo.reach.flows import leg_text
 from llmdo.reach.rows import Hop
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from llmdo.foreign import Foreign
     from llmdo.foreign.edits import Spot
     from llmdo.foreign.flows import Flow
@@ -184,6 +187,45 @@ def place_of(project: Foreign, leg: FlowLeg) -> Place | None:
         return rule or given.at
     use = leg.path[-1].use if leg.path else None
     return use.at if use else None
+
+
+def at_once(project: Foreign, given: Grant, worker: str, every: frozenset[Spot]) -> frozenset[Spot]:
+    """The tools of an agent that one line takes away with a tool for which that line has a place of its own."""
+    if given.narrower_at is None and not given.is_nowhere_yet:
+        return frozenset()
+    line = given.narrower, given.narrower_at and given.narrower_at.location
+    agent = named(project.team.agents).get(worker)
+    known = [(each, grant_of(project, leg_of(each))) for each in every if each[0] == worker]
+    # A flow has one of the tools that reach the same: the line takes the others as well.
+    known += [((worker, each.toolset, each.tool), each) for each in (agent.grants if agent else ())]
+    return frozenset(
+        each
+        for each, other in known
+        if other and (other.narrower, other.narrower_at and other.narrower_at.location) == line
+    )
+
+
+def declared_at(project: Foreign, at: Place) -> Iterator[Spot]:
+    """The tools of the server that is declared at a place, which go with it."""
+    for name, agent in named(project.team.agents).items():
+        for given in agent.grants:
+            if given.server is not None and given.at == at:
+                yield name, given.toolset, given.tool
+
+
+def is_silent(project: Foreign, tool: str, path: str, spot: Spot) -> bool:
+    """Whether nothing but the settings of its file, or of the whole project, would say something about a tool.
+
+    `path` is that file; empty for settings that hold for every agent.
+    """
+    given, agent = grant_of(project, leg_of(spot)), named(project.team.agents).get(spot[0])
+    if given is None or spot[2] != tool or path not in ("", given.at.location.path):
+        return False
+    if agent is None or not agent.path:
+        return given.rule_at is None or agent is not None
+    parts = table(agent.header.get("permission"), tool).values()
+    is_unruled = given.rule_at is None or given.rule_at.location == agent.at.location  # nobody wrote that one
+    return is_unruled and "allow" not in parts
 
 
 def grant_of(project: Foreign, leg: FlowLeg) -> Grant | None:

@@ -95,7 +95,9 @@ class Grant:
     narrower: str | None = None
     """A change by which it would bring or send less, as a hint; None if only removal of its line helps."""
     narrower_at: Place | None = None
-    """The place of that change; None if it is that of what gives the tool."""
+    """The place for that change; None if it is that of what gives the tool."""
+    is_nowhere_yet: bool = False
+    """Whether that change has no place yet, as its file is not there or empty."""
     loss: str = ""
     """What is lost by that change; empty if it is what is lost without the tool."""
     is_free_anyway: bool = False

@@ -65,6 +65,7 @@ EXPLAINED = tuple(
         r"name tools alone in _, and write what else must hold as _ of its hooks, such as _, which Claude Code heeds since 2.1.85",
         r"the mode is _ in _",
         r"give its job _, or its step a _",
+        r"give its token _",
         r"rules about tools are in _, _ and _ of _",
         r"leave the address to each person's own settings",
         r"write _, _ and _ at the top of the file",

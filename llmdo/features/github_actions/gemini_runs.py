@@ -22,7 +22,6 @@ from llmdo.features.github_actions.workflow import TokenPermissions
 from llmdo.foreign import servers
 from llmdo.foreign.commands import commands
 from llmdo.foreign.events import started
-from llmdo.foreign.reading import without_comments
 from llmdo.foreign.team import capability_of
 from llmdo.policy.authority import Capability
 from llmdo.policy.shell.rules import UNLISTED
@@ -52,7 +51,15 @@ _OTHER_NAMES = {
 _TRAILING = re.compile(r",(\s*[\]}])")
 """A comma after the last item: with it Gemini CLI does not start, and what is meant is clear."""
 _RELEASE = re.compile(r"v?(\d+)\.(\d+)\b")
-_IN_QUOTES = re.compile(r'"(?:[^"\\\n]|\\.)*"')
+_EXPRESSION = re.compile(r"\$\{\{.*?\}\}", re.DOTALL)
+_IN_QUOTES = r'"(?:\$\{\{.*?\}\}|[^"\\\n]|\\.)*+"'
+_PARTS = re.compile(rf"{_IN_QUOTES}|(?P<comment>//[^\n]*|/\*.*?\*/)|(?P<value>\$\{{\{{.*?\}}\}})", re.DOTALL)
+"""The parts of settings in which an expression may stand, or what looks like one."""
+_ANY_VALUE = "NaN"
+"""An expression in place of a value, as JSON has none of this name."""
+_VALUES = re.compile(rf"{_IN_QUOTES}|(?P<value>\b{_ANY_VALUE}\b)", re.DOTALL)
+_UNKNOWN = "?"
+"""The single key of a table of which no file says what is in it."""
 _ALL_TOOLS = tuple(
     line.removeprefix("gemini: ")
     for line in LINES
@@ -67,16 +74,38 @@ def gemini_grants(site: Site, tree: Checkout) -> tuple[tuple[Grant, ...], bool]:
     settings, at = _gemini_settings(site, tree)
     tools = table(settings, "tools")
     core = tools.get("core", settings.get("coreTools"))
+    is_known = not _hides_tools(settings)
     excluded = {str(tool) for tool in (*items(tools.get("exclude")), *items(settings.get("excludeTools")))}
     asks = bool(site.run.words) and not is_yolo(site.run.words)
     kept = set(texts(table(settings, "security", "environmentVariableRedaction").get("allowed")))
-    named = list(map(str, items(core))) if isinstance(core, list) else None
+    is_list = isinstance(core, list) or not is_known
+    named = [str(each) for each in items(core) if not table(each)] if is_list else None
     grants = list(_gemini_tools(site, kept, named, excluded, at, asks=asks))
-    for name, server in table(settings, "mcpServers").items():
+    for name, server in _servers_in(settings).items():
         grants += _gemini_server(site, name, table(server), at, named) if not asks else ()
-    if settings.get("?"):
+    if not is_known or _UNKNOWN in table(settings, "mcpServers"):
         grants.append(granted("settings", "settings", [capability_of("gemini")], at, is_open=True))
     return tuple(grants), named is None and not asks
+
+
+def _hides_tools(settings: Mapping[str, object]) -> bool:
+    """Whether no file says which tools settings name."""
+    tools = table(settings, "tools")
+    core = tools.get("core", settings.get("coreTools"))
+    return any(_UNKNOWN in table(each) for each in (settings, tools, core, *items(core)))
+
+
+def _servers_in(settings: Mapping[str, object]) -> Mapping[str, object]:
+    return {name: each for name, each in table(settings, "mcpServers").items() if name != _UNKNOWN}
+
+
+def unread_settings(site: Site, tree: Checkout) -> tuple[str, Place] | None:
+    """The settings of Gemini CLI of which nothing says the tools, as they are called, and their place."""
+    if site.run.program not in ("gemini", "run-gemini-cli") or broken_settings(site):
+        return None
+    settings, at = _gemini_settings(site, tree)
+    is_own = site.input("settings", "settings_json") is not None
+    return ("settings" if is_own else SETTINGS, at) if _hides_tools(settings) else None
 
 
 def gemini_narrower(site: Site, tree: Checkout) -> str:
@@ -98,7 +127,7 @@ def gemini_narrower(site: Site, tree: Checkout) -> str:
         where = "as its `settings`" if is_of_step else f"{into} `{SETTINGS}`"
     tools = [
         f"`mcp_{excerpt(name)}_{excerpt(next(iter(texts(table(server).get('includeTools'))), 'TOOL'))}`"
-        for name, server in table(settings, "mcpServers").items()
+        for name, server in _servers_in(settings).items()
     ]
     limited = bool(tools) and not _is_before_servers_are_limited(site)
     needs = f"{NEEDS}, a server's tool as {' or '.join(tools)}" if limited else NEEDS
@@ -112,10 +141,10 @@ def gemini_starts(site: Site, tree: Checkout) -> Iterator[Grant]:
         return
     settings, at = _gemini_settings(site, tree)
     core = table(settings, "tools").get("core", settings.get("coreTools"))
-    for name, server in table(settings, "mcpServers").items():
-        if isinstance(core, list) and not any(
-            _gemini_server(site, name, table(server), at, list(map(str, core)))
-        ):
+    if not isinstance(core, list) or _hides_tools(settings):
+        return
+    for name, server in _servers_in(settings).items():
+        if not any(_gemini_server(site, name, table(server), at, list(map(str, core)))):
             yield started(name, servers.server_of(server), at)
 
 
@@ -200,29 +229,53 @@ def _is_before_servers_are_limited(site: Site) -> bool:
 def _gemini_settings(site: Site, tree: Checkout) -> tuple[Mapping[str, object], Place]:
     """Its settings: those of the step in place of the project's own."""
     if settings := site.input("settings", "settings_json"):
-        data = _parsed(settings[0])
-        return {"?": True} if data is None else data, settings[1]
+        try:
+            return table(json.loads(_plain(settings[0]), parse_constant=_unknown)), settings[1]
+        except (ValueError, RecursionError):
+            return {_UNKNOWN: True}, settings[1]
     document = tree.json(SETTINGS)
     if document is None and SETTINGS in tree.written:
-        return {"?": True}, site.at
+        return {_UNKNOWN: True}, site.at
     return document.data if document else {}, site.at
 
 
-def _parsed(settings: str) -> Mapping[str, object] | None:
-    """The settings in the input of a step, each expression as `0`; None if they are no JSON."""
-    plain = without_comments(re.sub(r"\$\{\{.*?\}\}", "0", settings))
-    try:
-        return table(json.loads(_TRAILING.sub(r"\1", plain)))
-    except (ValueError, RecursionError):
-        return None
+def _unknown(_: str) -> Mapping[str, object]:
+    return {_UNKNOWN: True}
+
+
+def _plain(settings: str) -> str:
+    """The JSON of the input of a step: without comments, each expression in a text as `0`."""
+
+    def plain(part: re.Match[str]) -> str:
+        if part["comment"]:
+            return re.sub(r"[^\n]", " ", part[0])
+        return _ANY_VALUE if part["value"] else _EXPRESSION.sub("0", part[0])
+
+    return _TRAILING.sub(r"\1", _PARTS.sub(plain, settings))
 
 
 def broken_settings(site: Site) -> Place | None:
     """The settings of a step with which Gemini CLI does not start, as they are no JSON whatever an expression gives."""
     settings = site.input("settings", "settings_json") if site.run.program == "run-gemini-cli" else None
-    if settings is None or not settings[0].strip() or _parsed(settings[0]) is not None:
+    if settings is None or not settings[0].strip():
         return None
-    return None if "${{" in _IN_QUOTES.sub("", settings[0]) else settings[1]
+    plain = _plain(settings[0])
+    try:
+        json.loads(plain)
+    except json.JSONDecodeError as error:
+        return settings[1] if _is_surely_broken(plain, error.pos) else None
+    except RecursionError:
+        pass
+    return None
+
+
+def _is_surely_broken(plain: str, position: int) -> bool:
+    """Whether an error stays whatever the expressions before it give: each has the place of a value, and an end."""
+    values = (each for each in _VALUES.finditer(plain) if each["value"] and each.start() <= position)
+    return all(
+        plain[: each.start()].rstrip().endswith((":", ",", "[")) and plain[each.end() : position].strip()
+        for each in values
+    )
 
 
 def is_yolo(words: tuple[str, ...]) -> bool:

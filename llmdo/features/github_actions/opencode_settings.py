@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from llmdo.base.diagnostic import Related, excerpt, finding, place
 from llmdo.base.parts import table, text
-from llmdo.base.values import replace
+from llmdo.base.values import dataclass, replace
 from llmdo.features.github_actions.checkout import document_of, json_of
 from llmdo.features.github_actions.gemini_runs import LOSES, NEEDS, OF_ALL
 from llmdo.features.opencode import FORMAT, SETTINGS, settings
@@ -145,20 +145,42 @@ def narrower_at(site: Site, tree: Checkout) -> str:
 
 def narrowed(given: Grant, documents: Sequence[Document], *, is_ruled: bool) -> Grant:
     """A tool with the edit that denies it if no rule is about it, and the loss of others who share the settings."""
-    path, _ = _to_edit(documents)
-    is_of_all = (given.at.location.path if is_ruled else path) in SETTINGS
-    loss = f"{loss_of(given)}, also in other jobs and in people's own sessions" if is_of_all else ""
-    return replace(given, narrower=None if is_ruled else _denying(given.toolset, documents), loss=loss)
+    also = of_everybody(given.at.location.path if is_ruled else _to_edit(documents)[0])
+    loss = f"{loss_of(given)}{also}" if also else ""
+    return (
+        replace(given, loss=loss) if is_ruled else denial_of(given.toolset, documents).given_to(given, loss)
+    )
 
 
-def _denying(tool: str, documents: Sequence[Document]) -> str:
+@dataclass(frozen=True, slots=True)
+class Denial:
+    """The edit of settings that denies a tool about which no rule says anything."""
+
+    change: str
+    at: Place | None = None
+    """The place for it; None in a file that is not there yet, or empty."""
+
+    def given_to(self, given: Grant, loss: str) -> Grant:
+        """A tool with this edit."""
+        is_new = self.at is None
+        return replace(given, narrower=self.change, narrower_at=self.at, is_nowhere_yet=is_new, loss=loss)
+
+
+def denial_of(tool: str, documents: Sequence[Document]) -> Denial:
     """The edit that denies a tool about which no rule says anything."""
     path, document = _to_edit(documents)
     if document is None:
-        return f'write `{{"permission": {{"{tool}": "deny"}}}}` into `{path}`'
+        return Denial(f'write `{{"permission": {{"{tool}": "deny"}}}}` into `{path}`')
     if isinstance(document.data.get("permission"), dict):
-        return f'write `"{tool}": "deny"` under `permission` of `{path}`'
-    return f'write `"permission": {{"{tool}": "deny"}}` into `{path}`'
+        permission = Place(document, ("permission",), of_key=True)
+        return Denial(f'write `"{tool}": "deny"` under `permission` of `{path}`', permission)
+    at = Place(document, tuple(document.data)[:1], of_key=True) if document.data else None
+    return Denial(f'write `"permission": {{"{tool}": "deny"}}` into `{path}`', at)
+
+
+def of_everybody(path: str) -> str:
+    """The rest of a sentence about what is lost by a line of the file at a path: by others too if they share it."""
+    return ", also in other jobs and in people's own sessions" if path in SETTINGS else ""
 
 
 def _to_edit(documents: Sequence[Document]) -> tuple[str, Document | None]:

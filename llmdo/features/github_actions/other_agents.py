@@ -12,6 +12,7 @@ from llmdo.base.values import dataclass, replace
 from llmdo.features.codex.tools import search_line
 from llmdo.features.github_actions.gemini_runs import is_yolo
 from llmdo.features.github_actions.opencode_settings import documents_at, narrowed, servers_at
+from llmdo.features.github_actions.opencode_tasks import called_agents, of_called, tables_of
 from llmdo.features.github_actions.table import LINES
 from llmdo.features.github_actions.tokens import (
     OF_AN_APP,
@@ -23,10 +24,8 @@ from llmdo.features.github_actions.tokens import (
     writes,
 )
 from llmdo.features.github_actions.workflow import WRITABLE, TokenPermissions
-from llmdo.features.opencode import AGENTS as OPENCODE_AGENTS
-from llmdo.features.opencode.permissions import RULES, as_with, rules_of, rules_of_agent
-from llmdo.features.opencode.reader import BUILT_IN, agent_name
-from llmdo.features.opencode.reader import KEYS as OPENCODE_KEYS
+from llmdo.features.opencode.permissions import COMMANDS, RULES, as_with, rules_of, rules_of_agent
+from llmdo.features.opencode.reader import BUILT_IN
 from llmdo.features.opencode.table import SEARCHING_MODELS
 from llmdo.foreign import servers
 from llmdo.foreign.files import Files
@@ -48,6 +47,8 @@ if TYPE_CHECKING:
 FREE = "danger-full-access"
 _SEARCH_VARIABLES = ("OPENCODE_ENABLE_EXA", "OPENCODE_ENABLE_PARALLEL")
 """Those that let it search with every model."""
+
+_OF_EVERYBODY = ", also in other jobs and in people's own sessions"
 
 _SANDBOXES = frozenset({"read-only", "workspace-write"})
 _CODEX_CONFIG = ".codex/config.toml"
@@ -239,9 +240,40 @@ def opencode_grants(site: Site, tree: Checkout) -> tuple[tuple[Grant, ...], bool
     documents = documents_at(site, tree)
     files, tables = Files(tree, "opencode"), [Place(each, ()) for each in documents]
     chosen = _of_chosen(site, files, tables)
-    rules = [*rules_of(files, *tables), *rules_of_agent(files, chosen)]
+    common, own = [*rules_of(files, *tables)], [*rules_of_agent(files, chosen)]
+    rules = [*common, *own]
     grants: list[Grant] = []
+    given_by: set[tuple[str, int]] = set()
     model = _opencode_model(site, [*reversed(chosen), *reversed(tables)])
+    for tool, rule, given in _opencode_tools(site, token, rules):
+        given_by.add((tool, id(rule)))
+        edited = narrowed(given, documents, is_ruled=rule is not None)
+        if tool == COMMANDS:
+            grants.append(edited if given.toolset == tool else given)
+        else:
+            grants += as_with(model, edited)
+    known = {(given.toolset, given.tool) for given in grants}
+    for other in called_agents(files, tables, common, own, at) if rules else ():
+        named = (text(table(each.data).get("model")) for each in reversed(other.tables))
+        its_model = next(filter(None, named), model)
+        for tool, rule, given in _opencode_tools(site, token, other.rules):
+            if (tool, id(other.rule(rule))) in given_by:
+                continue  # the edit that denies it to the one denies it to the other
+            if given.toolset.startswith(tool):
+                its = as_with(its_model, given)
+                grants += (of_called(each, other.name, chosen, documents) for each in its)
+            elif (given.toolset, given.tool) not in known:
+                known.add((given.toolset, given.tool))
+                grants.append(given)
+    for name, server in servers_at(documents).items():
+        grants.append(servers.grant(name, servers.server_of(server), at, "allowed", "opencode.json"))
+    return tuple(grants), not rules
+
+
+def _opencode_tools(
+    site: Site, token: TokenPermissions | None, rules: Sequence[PermissionRule]
+) -> Iterator[tuple[str, PermissionRule | None, Grant]]:
+    """The tools that opencode uses unasked under these rules, each with the rule that gives it, and what it reaches."""
     for name, line in LINES.items():
         tool = name.removeprefix("opencode: ")
         if tool == name:
@@ -249,20 +281,14 @@ def opencode_grants(site: Site, tree: Checkout) -> tuple[tuple[Grant, ...], bool
         for ruling in RULES.rulings(rules, tool, line.raised, line.decision):
             if ruling.decision != "allowed":
                 continue  # nobody is there to be asked
-            allowed_at = ruling.rule.at if ruling.rule else at
-            is_ruled = ruling.rule is not None
-            if tool != "bash":
-                given = granted(tool, tool, map(str, ruling.capabilities), allowed_at)
-                grants += as_with(model, narrowed(given, documents, is_ruled=is_ruled))
+            at = ruling.rule.at if ruling.rule else site.at
+            if tool != COMMANDS:
+                grants = iter([granted(tool, tool, map(str, ruling.capabilities), at)])
             elif ruling.rule is None or RULES.whole(ruling.rule, tool):
-                for given in by_shell(site, token, tool, allowed_at):
-                    is_own = given.toolset == tool
-                    grants.append(narrowed(given, documents, is_ruled=is_ruled) if is_own else given)
+                grants = by_shell(site, token, tool, at)
             else:
-                grants += by_command(site, token, ruling.rule.pattern or "", tool, allowed_at)
-    for name, server in servers_at(documents).items():
-        grants.append(servers.grant(name, servers.server_of(server), at, "allowed", "opencode.json"))
-    return tuple(grants), not rules
+                grants = by_command(site, token, ruling.rule.pattern or "", tool, at)
+            yield from ((tool, ruling.rule, each) for each in grants)
 
 
 def _opencode_model(site: Site, tables: Iterable[Place]) -> str:
@@ -310,21 +336,11 @@ def _of_chosen(site: Site, files: Files, tables: Sequence[Place]) -> Sequence[Pl
         filter(None, (text(table(each.data).get("default_agent")) for each in reversed(tables))), ""
     )
     for name in filter(None, (asked, default)):
-        if (own := [*_of_agent(name, files, tables)]) or name in BUILT_IN:
+        if (own := [*tables_of(name, files, tables)]) or name in BUILT_IN:
             modes = [mode for each in reversed(own) if (mode := text(table(each.data).get("mode")))]
             if next(iter(modes), BUILT_IN.get(name, ("all",))[0]) != "subagent":
                 return own
-    return [*_of_agent("build", files, tables)]
-
-
-def _of_agent(name: str, files: Files, tables: Sequence[Place]) -> Iterator[Place]:
-    """The tables of an agent by its name, the uppermost last."""
-    places = (Place(each.document, ("agent", name)) for each in tables)
-    yield from (each for each in places if isinstance(each.data, dict))
-    for path in files.find(OPENCODE_AGENTS):
-        content = files.text_or_prompt(path, OPENCODE_KEYS)
-        if content and agent_name(path, content.document) == name:
-            yield Place(content.document, ())
+    return [*tables_of("build", files, tables)]
 
 
 def cursor_grants(site: Site) -> Iterator[Grant]:

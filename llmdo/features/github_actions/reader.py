@@ -28,6 +28,7 @@ from llmdo.features.github_actions.gemini_runs import (
     gemini_grants,
     gemini_narrower,
     gemini_starts,
+    unread_settings,
 )
 from llmdo.features.github_actions.other_agents import (
     codex_grants,
@@ -39,6 +40,7 @@ from llmdo.features.github_actions.other_agents import (
     opencode_grants,
     unread_agent,
 )
+from llmdo.features.github_actions.reacting import without_reaction
 from llmdo.features.github_actions.table import LINES
 from llmdo.features.github_actions.tokens import acts_as_app, granted, pushes_later, without_contents
 from llmdo.features.github_actions.walking import WorkflowWalk
@@ -114,7 +116,7 @@ def read(tree: Tree) -> Team:
     walk = WorkflowWalk(tree, sources, problems_so_far)
     agents: list[Agent] = []
     for site in walk.sites():
-        if (ends := without_checkout(site)) is not None:
+        if (ends := without_checkout(site) or without_reaction(site)) is not None:
             problems_so_far.append(ends)
         else:
             agents.append(_agent(site, tree, problems_so_far))
@@ -315,6 +317,9 @@ def _problems(site: Site, tree: Checkout) -> Iterator[Diagnostic]:
         yield finding("LDO554", at.location, message, hint="`workspace-write` lets it change the checkout")
     if at := broken_settings(site):
         yield finding("LDO153", at.location, "`settings` is no JSON, so Gemini CLI does not start")
+    if unread := unread_settings(site, tree):
+        message = f"`{unread[0]}` cannot be read here, so which tools Gemini CLI has is not known"
+        yield finding("LDO154", unread[1].location, message)
     if (flag := is_told_to_allow(site)) and not firewall_of(site):  # a lock confines by its firewall instead
         at = site.place("run")
         at = site.spot(at, flag) if flag.startswith("--") else at

@@ -82,9 +82,8 @@ def token_of(site: Site, *inputs: str) -> TokenPermissions | None:
     if token := site.input(*inputs) if inputs else None:
         return _token(*token, site)
     for name in _CARRIERS:
-        variable = site.variables.get(name)
-        if variable and variable.value.strip():
-            return _token(variable.value, variable.at, site)
+        if carried := token_in(site, name):
+            return carried
     for step in site.before:
         uses, options = text(step.get("uses")), table(step.get("with"))
         if (
@@ -96,6 +95,12 @@ def token_of(site: Site, *inputs: str) -> TokenPermissions | None:
             at = _place_before(site, step, "token")
             return TokenPermissions({"contents": "write"}, at or site.permissions.at)
     return None
+
+
+def token_in(site: Site, name: str) -> TokenPermissions | None:
+    """The token in a variable of a step, or None."""
+    variable = site.variables.get(name)
+    return _token(variable.value, variable.at, site) if variable and variable.value.strip() else None
 
 
 def without_contents(site: Site) -> str:

@@ -1,0 +1,113 @@
+"""The agents that opencode calls by `task` in a job: of the rules of their caller, only those about edits bind them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from llmdo.base.diagnostic import excerpt
+from llmdo.base.parts import table, text
+from llmdo.base.values import dataclass, replace
+from llmdo.features.github_actions.opencode_settings import Denial, denial_of, of_everybody
+from llmdo.features.opencode import AGENTS, SETTINGS
+from llmdo.features.opencode.permissions import RULES, TASK, matches, rules_of_agent
+from llmdo.features.opencode.reader import BUILT_IN, HIDDEN, KEYS, agent_name
+from llmdo.foreign.instead import in_permission, permission_of
+from llmdo.foreign.permissions import PermissionRule
+from llmdo.foreign.team import MAX_NAME
+from llmdo.syntax.document import Place
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from llmdo.foreign.files import Files
+    from llmdo.foreign.team import Grant
+    from llmdo.syntax.document import Document
+
+_EDIT = "edit"
+"""The tool of which what its caller may not, an agent that is called may not either."""
+
+
+@dataclass(frozen=True, slots=True)
+class CalledAgent:
+    """An agent that the one of a step may call, with its rules."""
+
+    name: str
+    tables: tuple[Place, ...]
+    """Its files and tables, the uppermost last."""
+    rules: tuple[PermissionRule, ...]
+    written: frozenset[int]
+    """The rules that a file has, by identity: the others are built in."""
+
+    def rule(self, rule: PermissionRule | None) -> PermissionRule | None:
+        """A rule as one of a file; None for one that is built in."""
+        return rule if rule is not None and id(rule) in self.written else None
+
+
+def tables_of(name: str, files: Files, tables: Sequence[Place]) -> Iterator[Place]:
+    """The tables of an agent by its name, the uppermost last."""
+    places = (Place(each.document, ("agent", name)) for each in tables)
+    yield from (each for each in places if isinstance(each.data, dict))
+    for path in files.find(AGENTS):
+        content = files.text_or_prompt(path, KEYS)
+        if content and agent_name(path, content.document) == name:
+            yield Place(content.document, ())
+
+
+def called_agents(
+    files: Files,
+    tables: Sequence[Place],
+    common: Sequence[PermissionRule],
+    caller: Sequence[PermissionRule],
+    at: Place,
+) -> Iterator[CalledAgent]:
+    """The agents that a caller with these rules may call at a place; `common` are those of the settings."""
+    rules_of_caller = [*common, *caller]
+    about = RULES.about(rules_of_caller, TASK)
+    for name in _names(files, tables):
+        last = RULES.decided(rule for rule in about if matches(rule.pattern or "", name))
+        own = tuple(tables_of(name, files, tables))
+        if (last and last.decision != "allowed") or not _is_called(name, own):
+            continue
+        below = BUILT_IN.get(name, ("", {}))[1]
+        rules = [
+            *(PermissionRule(tool, part, decision, at) for (tool, part), decision in below.items()),
+            *common,
+            *rules_of_agent(files, own),
+        ]
+        denied = {each.pattern for each in rules if _denies_edits(each)}
+        handed = [each for each in rules_of_caller if _denies_edits(each) and each.pattern not in denied]
+        written = frozenset(map(id, (*rules[len(below) :], *handed)))
+        yield CalledAgent(excerpt(name, MAX_NAME), own, (*rules, *handed), written)
+
+
+def of_called(given: Grant, name: str, chosen: Sequence[Place], documents: Sequence[Document]) -> Grant:
+    """A tool of an agent that is called, with the edit by which none is called any more."""
+    settings = [Place(each, ()) for each in documents if each.source.path in SETTINGS]
+    tables = [*settings[:1], *chosen]
+    denial = denial_of(TASK, documents)
+    if tables:
+        instead = in_permission(tables[-1], permission_of(tables[-1]), TASK, "deny")
+        denial = Denial(instead.change, instead.at or tables[-1])
+    path = denial.at.location.path if denial.at else SETTINGS[0]
+    given = replace(given, toolset=TASK, tool=f"{name}: {given.tool}")
+    return denial.given_to(given, f"it then calls no other agent{of_everybody(path)}")
+
+
+def _denies_edits(rule: PermissionRule) -> bool:
+    return rule.tool == _EDIT and rule.decision == "blocked"
+
+
+def _names(files: Files, tables: Sequence[Place]) -> Iterator[str]:
+    names = [name for name, (mode, _) in BUILT_IN.items() if mode == "subagent"]
+    names += [name for each in tables for name in table(each.data, "agent")]
+    for path in files.find(AGENTS):
+        if content := files.text_or_prompt(path, KEYS):
+            names.append(agent_name(path, content.document))
+    yield from dict.fromkeys(names)
+
+
+def _is_called(name: str, tables: Sequence[Place]) -> bool:
+    """Whether others may call an agent: one that is primary, or switched off, is called by none."""
+    header = {key: value for each in tables for key, value in table(each.data).items()}
+    mode = text(header.get("mode")) or BUILT_IN.get(name, ("all",))[0]
+    return name not in HIDDEN and mode != "primary" and header.get("disable") is not True
