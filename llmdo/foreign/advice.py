@@ -249,7 +249,7 @@ def _tool_at(project: Foreign, spot: Spot) -> str:
     name = f"`{excerpt(tool if tool != '*' else toolset)}`"
     name = entries_of(given, at) if given and at and tool != "*" else name
     is_named = at is not None and (agent is None or agent.path)
-    return f"{name} ({place(at.location)})" if at and is_named else f"{name} of `{excerpt(worker)}`"
+    return f"{name} ({place(at.location)})" if at and is_named else f"{name} of `{worker}`"
 
 
 def where(project: Foreign, row: Row) -> str:

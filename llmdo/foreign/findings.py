@@ -12,6 +12,7 @@ from llmdo.foreign.building import EVERYONE, named
 from llmdo.foreign.circles import circles
 from llmdo.foreign.decisions import STARTS
 from llmdo.foreign.edits import (
+    agents_text,
     as_named,
     ends_all_calls,
     names_text,
@@ -236,7 +237,7 @@ def _still_gained(project: Foreign, entry: Entry, gain: Gain, cut: str) -> str:
         if left:
             by_text.setdefault(names_text(map(str, left)), []).append(use.name)
     texts = [
-        f"; {names_text(each)} still bring{'s' * (len(each) == 1)} {text}" for text, each in by_text.items()
+        f"; {agents_text(each)} still bring{'s' * (len(each) == 1)} {text}" for text, each in by_text.items()
     ]
     more = sum(map(len, [*by_text.values()][MANY:]))
     return f"{''.join(texts[:MANY])}{f'; and {more} more a part of it' if more else ''}"
