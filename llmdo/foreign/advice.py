@@ -45,6 +45,7 @@ from llmdo.foreign.instead import (
     LEFT_TO_OTHERS,
     LOOKED_AT,
     MANY,
+    NEXT,
     elsewhere,
     entries_of,
     instead_of,
@@ -152,7 +153,7 @@ def edit(project: Foreign, flow: Flow) -> FlowEdit | None:
     is_way = best.of_source is False or (best.of_source is None and only_send(flow, left))
     changes = [(each, _change_of(project, each, best, is_way=is_way)) for each in left]
     shown = [*dict.fromkeys(_tool_at(project, each) for each, change in changes if change is None)]
-    more = f" and {len(shown) - ALL} more" if len(shown) > ALL else ""
+    more = f" and {len(shown) - ALL} more, {NEXT}" if len(shown) > ALL else ""
     others = f"; the same with {', '.join(shown[:ALL])}{more}" if shown else ""
     own = sorted(dict.fromkeys(change for _, change in changes if change), key=_is_elsewhere)
     text, *own = refused_at_once((best.text, *own))
