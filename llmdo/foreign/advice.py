@@ -61,7 +61,7 @@ from llmdo.foreign.instead import (
 from llmdo.foreign.legs import FlowLeg, grant_of, is_called, leg_of, legs_of, place_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     from llmdo.foreign import Foreign
     from llmdo.foreign.edits import Spot
@@ -138,9 +138,10 @@ def edit(project: Foreign, flow: Flow) -> FlowEdit | None:
     whole = min(ending, key=lambda each: leaves_milder(flow, each), default=None)
 
     # Of two long lists the shorter one is no better: then it is the way out.
-    def cost(each: FlowEdit) -> tuple[int, int]:
+    def cost(each: FlowEdit) -> tuple[int, ...]:
         left = left_after(flow, each)
-        return min(len(left), MANY + 1), sum(_is_fixed(project, spot) for spot in left)
+        fixed = sum(_is_fixed(project, spot) for spot in left)
+        return min(_places(project, left), MANY + 1), fixed, min(len(left), MANY + 1)
 
     best = whole or min(edits, key=cost, default=None)
     if best is None or whole:
@@ -150,6 +151,7 @@ def edit(project: Foreign, flow: Flow) -> FlowEdit | None:
     best, left = with_one_line(best, left, known)
     if len(left) > MANY and (refused := _refused(project, flow)):
         return refused
+    left = _needed(flow, best, left)
     is_way = best.of_source is False or (best.of_source is None and only_send(flow, left))
     changes = [(each, _change_of(project, each, best, is_way=is_way)) for each in left]
     shown = [*dict.fromkeys(_tool_at(project, each) for each, change in changes if change is None)]
@@ -165,6 +167,31 @@ def edit(project: Foreign, flow: Flow) -> FlowEdit | None:
 def _is_elsewhere(change: str) -> bool:
     """Whether a change names its own place, not that of the one before it."""
     return not change.endswith(_AS_WELL)
+
+
+def _needed(flow: Flow, best: FlowEdit, left: Sequence[Spot]) -> list[Spot]:
+    """Those of the tools left after an edit that have to go as well: not what brings words to ways out among them.
+
+    Of more than a hint names that is not tried, as it takes long.
+    """
+    if len(left) > ALL:
+        return [*left]
+    whole = best._replace(takes=best.takes | {*left}, of_source=None)
+    milder, unsure = {*milder_after(flow, whole)}, unsure_after(flow, whole, as_grave=False)
+    needed = [*left]
+    for spot in reversed(left):
+        others = [each for each in needed if each != spot]
+        after = best._replace(takes=best.takes | {*others}, of_source=None)
+        is_left = left_after(flow, after) or not milder.issuperset(milder_after(flow, after))
+        if not is_left and unsure_after(flow, after, as_grave=False) == unsure:
+            needed = others
+    return needed
+
+
+def _places(project: Foreign, spots: Iterable[Spot]) -> int:
+    """The number of places to change for tools: one line may give a tool to several agents."""
+    places = ((spot, _spot_place(project, spot)) for spot in spots)
+    return len({at.location if at else spot for spot, at in places})
 
 
 def _is_fixed(project: Foreign, spot: Spot) -> bool:
