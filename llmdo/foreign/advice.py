@@ -23,6 +23,7 @@ from llmdo.foreign.edits import (
     lost_as_well,
     milder_after,
     names_text,
+    needed,
     only_send,
     place_of_change,
     refused_at_once,
@@ -58,10 +59,10 @@ from llmdo.foreign.instead import (
     name_at,
     runs_commands,
 )
-from llmdo.foreign.legs import FlowLeg, grant_of, is_called, leg_of, legs_of, place_of
+from llmdo.foreign.legs import FlowLeg, grant_of, grants_of_ends, is_called, leg_of, legs_of, place_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator
 
     from llmdo.foreign import Foreign
     from llmdo.foreign.edits import Spot
@@ -77,21 +78,6 @@ _REFUSED_BY_JOBS = ", while jobs refuse it"
 _PLACE = re.compile(r" \([^()]+:\d+:\d+\)")
 
 
-def condition(project: Foreign, flow: Flow) -> str:
-    """The condition of its agent, or of every way out, as the end of a sentence; empty if there is none."""
-    entry = named(project.team.agents).get(flow.row.path[0].name)
-    ends = {given.condition if given else "" for given in _ends(project, flow)}
-    shown = entry.condition if entry else ""
-    shown = shown or (ends.pop() if len(ends) == 1 else "")
-    return f"; {shown}" if shown else ""
-
-
-def _ends(project: Foreign, flow: Flow) -> list[Grant | None]:
-    """The tools of all ways out of the flows below an entry."""
-    spots = dict.fromkeys((end.worker, end.toolset, end.tool) for legs in flow.legs for end in legs.ends)
-    return [grant_of(project, leg_of(spot)) for spot in spots]
-
-
 def hint(project: Foreign, flow: Flow) -> str | None:
     """The line to change, what to write there and what is lost by it."""
     if not (best := edit(project, flow)):
@@ -104,7 +90,7 @@ def hint(project: Foreign, flow: Flow) -> str | None:
 
 def _or_asked(project: Foreign, flow: Flow) -> str:
     """The line of settings by which a person is asked about every way out, if one is enough for that."""
-    changes = {given.asked_by if given else "" for given in _ends(project, flow)}
+    changes = {given.asked_by if given else "" for given in grants_of_ends(project, flow)}
     return f"; or {changes.pop()}: {ASKED}" if len(changes) == 1 and "" not in changes else ""
 
 
@@ -151,7 +137,7 @@ def edit(project: Foreign, flow: Flow) -> FlowEdit | None:
     best, left = with_one_line(best, left, known)
     if len(left) > MANY and (refused := _refused(project, flow)):
         return refused
-    left = _needed(flow, best, left)
+    left = needed(flow, best, left)
     is_way = best.of_source is False or (best.of_source is None and only_send(flow, left))
     changes = [(each, _change_of(project, each, best, is_way=is_way)) for each in left]
     shown = [*dict.fromkeys(_tool_at(project, each) for each, change in changes if change is None)]
@@ -167,25 +153,6 @@ def edit(project: Foreign, flow: Flow) -> FlowEdit | None:
 def _is_elsewhere(change: str) -> bool:
     """Whether a change names its own place, not that of the one before it."""
     return not change.endswith(_AS_WELL)
-
-
-def _needed(flow: Flow, best: FlowEdit, left: Sequence[Spot]) -> list[Spot]:
-    """Those of the tools left after an edit that have to go as well: not what brings words to ways out among them.
-
-    Of more than a hint names that is not tried, as it takes long.
-    """
-    if len(left) > ALL:
-        return [*left]
-    whole = best._replace(takes=best.takes | {*left}, of_source=None)
-    milder, unsure = {*milder_after(flow, whole)}, unsure_after(flow, whole, as_grave=False)
-    needed = [*left]
-    for spot in reversed(left):
-        others = [each for each in needed if each != spot]
-        after = best._replace(takes=best.takes | {*others}, of_source=None)
-        is_left = left_after(flow, after) or not milder.issuperset(milder_after(flow, after))
-        if not is_left and unsure_after(flow, after, as_grave=False) == unsure:
-            needed = others
-    return needed
 
 
 def _places(project: Foreign, spots: Iterable[Spot]) -> int:

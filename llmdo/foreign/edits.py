@@ -14,6 +14,7 @@ from llmdo.foreign.building import EVENTS, named
 from llmdo.foreign.commands import through
 from llmdo.foreign.flows import EVENT, WayOut, lets_out
 from llmdo.foreign.instead import (
+    ALL,
     CONFINED,
     HEADER,
     LEFT_TO_OTHERS,
@@ -253,6 +254,25 @@ def _spots(tools: Iterable[Entrance | UnaskedEnd], after: FlowEdit) -> list[Spot
     """Those of the tools that an edit leaves."""
     spots = dict.fromkeys((each.worker, each.toolset, each.tool) for each in tools)
     return [each for each in spots if not after.ends(each)]
+
+
+def needed(flow: Flow, best: FlowEdit, left: Sequence[Spot]) -> list[Spot]:
+    """Those of the tools left after an edit that have to go as well: not what brings words to ways out among them.
+
+    Of more than a hint names that is not tried, as it takes long.
+    """
+    if len(left) > ALL:
+        return [*left]
+    whole = best._replace(takes=best.takes | {*left}, of_source=None)
+    milder, unsure = {*milder_after(flow, whole)}, unsure_after(flow, whole, as_grave=False)
+    kept = [*left]
+    for spot in reversed(left):
+        others = [each for each in kept if each != spot]
+        after = best._replace(takes=best.takes | {*others}, of_source=None)
+        is_left = left_after(flow, after) or not milder.issuperset(milder_after(flow, after))
+        if not is_left and unsure_after(flow, after, as_grave=False) == unsure:
+            kept = others
+    return kept
 
 
 def spots_of(flow: Flow) -> Iterator[Spot]:

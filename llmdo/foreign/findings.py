@@ -506,7 +506,7 @@ def _of_flow(project: Foreign, code: str, name: str, flow: Flow, sentence: str) 
         by_whom = f"{by_whom}; a person is asked before it reads that, and sees the call alone"
     hook = refuser(project, flow)
     perhaps = f"; a hook before `{excerpt(flow.row.tool)}` may refuse it ({place(hook)})" if hook else ""
-    condition = advice.condition(project, flow)
+    condition = legs.condition(project, flow)
     way = f"{way_text(flow)}{legs.by_option(project, flow)}"
     row = replace(flow.row, path=as_named(flow.row.path), source=as_named(flow.row.source))
     return finding(
