@@ -217,6 +217,15 @@ def excerpt(text: str, most: int = EXCERPT) -> str:
     return shown(text if len(text) <= most else text[: most - 1] + "…")
 
 
+def excerpt_of_end(text: str, most: int = EXCERPT) -> str:
+    """`text` as a message may quote it, shortened at its front, where its end is its own: of a path between folders."""
+    if len(text) <= most:
+        return shown(text)
+    kept = text[1 - most :]
+    below = kept.partition("/")[2]
+    return shown(f"…/{below}" if below else f"…{kept}")
+
+
 def joined(sentences: Sequence[str], by: str = "; ") -> str:
     """The first few of `sentences`, and the number of others: a call may have a hundred reasons, one for each path."""
     more = len(sentences) - MOST_JOINED

@@ -22,6 +22,7 @@ from llmdo.foreign.edits import (
     lost_as_well,
     milder_after,
     names_text,
+    needed,
     only_send,
     place_of_change,
     placed,
@@ -45,6 +46,7 @@ from llmdo.foreign.instead import (
     LEFT_TO_OTHERS,
     LOOKED_AT,
     MANY,
+    NEXT,
     elsewhere,
     entries_of,
     instead_of,
@@ -62,6 +64,7 @@ from llmdo.foreign.legs import (
     at_once,
     declared_at,
     grant_of,
+    grants_of_ends,
     is_called,
     is_silent,
     leg_of,
@@ -70,7 +73,7 @@ from llmdo.foreign.legs import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from llmdo.foreign import Foreign
     from llmdo.foreign.edits import Spot
@@ -87,21 +90,6 @@ _REFUSED_BY_JOBS = ", while jobs refuse it"
 _PLACE = re.compile(r" \([^()]+:\d+:\d+\)")
 
 
-def condition(project: Foreign, flow: Flow) -> str:
-    """The condition of its agent, or of every way out, as the end of a sentence; empty if there is none."""
-    entry = named(project.team.agents).get(flow.row.path[0].name)
-    ends = {given.condition if given else "" for given in _ends(project, flow)}
-    shown = entry.condition if entry else ""
-    shown = shown or (ends.pop() if len(ends) == 1 else "")
-    return f"; {shown}" if shown else ""
-
-
-def _ends(project: Foreign, flow: Flow) -> list[Grant | None]:
-    """The tools of all ways out of the flows below an entry."""
-    spots = dict.fromkeys((end.worker, end.toolset, end.tool) for legs in flow.legs for end in legs.ends)
-    return [grant_of(project, leg_of(spot)) for spot in spots]
-
-
 def hint(project: Foreign, flow: Flow) -> str | None:
     """The line to change, what to write there and what is lost by it."""
     if not (best := edit(project, flow)):
@@ -114,7 +102,7 @@ def hint(project: Foreign, flow: Flow) -> str | None:
 
 def _or_asked(project: Foreign, flow: Flow) -> str:
     """The line of settings by which a person is asked about every way out, if one is enough for that."""
-    changes = {given.asked_by if given else "" for given in _ends(project, flow)}
+    changes = {given.asked_by if given else "" for given in grants_of_ends(project, flow)}
     return f"; or {changes.pop()}: {ASKED}" if len(changes) == 1 and "" not in changes else ""
 
 
@@ -145,9 +133,10 @@ def edit(project: Foreign, flow: Flow) -> FlowEdit | None:
     whole = min(ending, key=lambda each: leaves_milder(flow, each), default=None)
 
     # Of two long lists the shorter one is no better: then it is the way out.
-    def cost(each: FlowEdit) -> tuple[int, int]:
+    def cost(each: FlowEdit) -> tuple[int, ...]:
         left = left_after(flow, each)
-        return min(len(left), MANY + 1), sum(_is_fixed(project, spot) for spot in left)
+        fixed = sum(_is_fixed(project, spot) for spot in left)
+        return min(_places(project, left), MANY + 1), fixed, min(len(left), MANY + 1)
 
     best = whole or min(edits, key=cost, default=None)
     if best is None or whole:
@@ -157,10 +146,11 @@ def edit(project: Foreign, flow: Flow) -> FlowEdit | None:
     best, left = with_one_line(best, left, known)
     if len(left) > MANY and (refused := _refused(project, flow)):
         return refused
+    left = needed(flow, best, left)
     is_way = best.of_source is False or (best.of_source is None and only_send(flow, left))
     changes = [(each, _change_of(project, each, best, is_way=is_way)) for each in left]
     shown = [*dict.fromkeys(_tool_at(project, each) for each, change in changes if change is None)]
-    more = f" and {len(shown) - ALL} more" if len(shown) > ALL else ""
+    more = f" and {len(shown) - ALL} more, {NEXT}" if len(shown) > ALL else ""
     others = f"; the same with {', '.join(shown[:ALL])}{more}" if shown else ""
     own = sorted(dict.fromkeys(change for _, change in changes if change), key=_is_elsewhere)
     text, *own = refused_at_once((best.text, *own))
@@ -174,6 +164,12 @@ def edit(project: Foreign, flow: Flow) -> FlowEdit | None:
 def _is_elsewhere(change: str) -> bool:
     """Whether a change names its own place, not that of the one before it."""
     return not change.endswith(_AS_WELL)
+
+
+def _places(project: Foreign, spots: Iterable[Spot]) -> int:
+    """The number of places to change for tools: one line may give a tool to several agents."""
+    places = ((spot, _spot_place(project, spot)) for spot in spots)
+    return len({at.location if at else spot for spot, at in places})
 
 
 def _is_fixed(project: Foreign, spot: Spot) -> bool:
@@ -261,7 +257,7 @@ def _tool_at(project: Foreign, spot: Spot) -> str:
     name = f"`{excerpt(tool if tool != '*' else toolset)}`"
     name = entries_of(given, at) if given and at and tool != "*" else name
     is_named = at is not None and (agent is None or agent.path)
-    return f"{name} ({place(at.location)})" if at and is_named else f"{name} of `{excerpt(worker)}`"
+    return f"{name} ({place(at.location)})" if at and is_named else f"{name} of `{worker}`"
 
 
 def where(project: Foreign, row: Row) -> str:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
 
-from llmdo.base.diagnostic import excerpt, place
+from llmdo.base.diagnostic import excerpt, excerpt_of_end, place, shown
 from llmdo.base.parts import items
 from llmdo.base.values import replace
 from llmdo.extensions.spec import NO_COMMANDS
@@ -14,6 +15,7 @@ from llmdo.foreign.commands import through
 from llmdo.foreign.flows import EVENT, WayOut
 from llmdo.foreign.hosts import lets_out
 from llmdo.foreign.instead import (
+    ALL,
     CONFINED,
     HEADER,
     LEFT_TO_OTHERS,
@@ -35,7 +37,7 @@ from llmdo.policy.vocabulary import UNTRUSTED
 from llmdo.syntax.document import Place
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from llmdo.extensions.spec import ForeignFormat
     from llmdo.foreign import Foreign
@@ -210,7 +212,7 @@ def unsure_after(flow: Flow, after: FlowEdit, *, as_grave: bool) -> str:
         spots = [each for each in _spots(sources, after) if each not in named_before]
         named_before |= {*spots}
         others = [worker for worker, _, tool in spots if tool in taken]
-        of_whom = f" of {names_text(others)}" if len(others) == len(spots) else ""
+        of_whom = f" of {agents_text(others)}" if len(others) == len(spots) else ""
         texts += [f"; {tools_text(spots)}{of_whom} {still}"] if spots else []
     if left and not texts:
         return f"; a flow that is less sure stays, by {tools_text(_ways_out(left[:1], after))}"
@@ -225,11 +227,20 @@ def tools_text(spots: Iterable[Spot]) -> str:
     )
 
 
-def names_text(names: Iterable[str]) -> str:
-    """The first names of several, as a sentence has them."""
-    each = list(dict.fromkeys(f"`{excerpt(name)}`" for name in names))
+def names_text(names: Iterable[str], shorten: Callable[[str], str] = excerpt) -> str:
+    """The first names of several, as a sentence has them: whole where two of them are alike when shortened."""
+    each = list(dict.fromkeys(names))
+    alike = Counter(map(shorten, each))
+    quoted_names = [
+        f"`{shorten(name) if alike[shorten(name)] == 1 else shown(name)}`" for name in each[:MANY]
+    ]
     more = f" and {len(each) - MANY} more" if len(each) > MANY else ""
-    return f"{', '.join(each[:MANY])}{more}"
+    return f"{', '.join(quoted_names)}{more}"
+
+
+def agents_text(names: Iterable[str]) -> str:
+    """The first agents of several, as a sentence has them: what lies around an agent stands before its own name."""
+    return names_text(names, excerpt_of_end)
 
 
 def _stays(legs: FlowLegs, after: FlowEdit) -> bool:
@@ -251,6 +262,25 @@ def _spots(tools: Iterable[Entrance | UnaskedEnd], after: FlowEdit) -> list[Spot
     """Those of the tools that an edit leaves."""
     spots = dict.fromkeys((each.worker, each.toolset, each.tool) for each in tools)
     return [each for each in spots if not after.ends(each)]
+
+
+def needed(flow: Flow, best: FlowEdit, left: Sequence[Spot]) -> list[Spot]:
+    """Those of the tools left after an edit that have to go as well: not what brings words to ways out among them.
+
+    Of more than a hint names that is not tried, as it takes long.
+    """
+    if len(left) > ALL:
+        return [*left]
+    whole = best._replace(takes=best.takes | {*left}, of_source=None)
+    milder, unsure = {*milder_after(flow, whole)}, unsure_after(flow, whole, as_grave=False)
+    kept = [*left]
+    for spot in reversed(left):
+        others = [each for each in kept if each != spot]
+        after = best._replace(takes=best.takes | {*others}, of_source=None)
+        is_left = left_after(flow, after) or not milder.issuperset(milder_after(flow, after))
+        if not is_left and unsure_after(flow, after, as_grave=False) == unsure:
+            kept = others
+    return kept
 
 
 def spots_of(flow: Flow) -> Iterator[Spot]:
@@ -466,9 +496,8 @@ def is_like(tool: str, given: str) -> bool:
 def lost_as_well(project: Foreign, given: Grant, worker: str) -> str:
     """The other agents that have no tools of a server either once its declaration is gone."""
     others = [
-        f"`{excerpt(name)}`"
+        name
         for name, agent in named(project.team.agents).items()
         if name != worker and any(each.server and each.at == given.at for each in agent.grants)
     ]
-    more = f" and {len(others) - MANY} more" if len(others) > MANY else ""
-    return f"; {', '.join(others[:MANY])}{more} lose{'s' * (len(others) == 1)} them as well" if others else ""
+    return f"; {agents_text(others)} lose{'s' * (len(others) == 1)} them as well" if others else ""

@@ -12,6 +12,7 @@ from llmdo.foreign.building import EVERYONE, named
 from llmdo.foreign.circles import circles
 from llmdo.foreign.decisions import STARTS
 from llmdo.foreign.edits import (
+    agents_text,
     as_named,
     ends_all_calls,
     names_text,
@@ -236,7 +237,7 @@ def _still_gained(project: Foreign, entry: Entry, gain: Gain, cut: str) -> str:
         if left:
             by_text.setdefault(names_text(map(str, left)), []).append(use.name)
     texts = [
-        f"; {names_text(each)} still bring{'s' * (len(each) == 1)} {text}" for text, each in by_text.items()
+        f"; {agents_text(each)} still bring{'s' * (len(each) == 1)} {text}" for text, each in by_text.items()
     ]
     more = sum(map(len, [*by_text.values()][MANY:]))
     return f"{''.join(texts[:MANY])}{f'; and {more} more a part of it' if more else ''}"
@@ -505,7 +506,7 @@ def _of_flow(project: Foreign, code: str, name: str, flow: Flow, sentence: str) 
         by_whom = f"{by_whom}; a person is asked before it reads that, and sees the call alone"
     hook = refuser(project, flow)
     perhaps = f"; a hook before `{excerpt(flow.row.tool)}` may refuse it ({place(hook)})" if hook else ""
-    condition = advice.condition(project, flow)
+    condition = legs.condition(project, flow)
     way = f"{way_text(flow)}{legs.by_option(project, flow)}"
     row = replace(flow.row, path=as_named(flow.row.path), source=as_named(flow.row.source))
     return finding(

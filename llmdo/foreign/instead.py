@@ -24,7 +24,9 @@ if TYPE_CHECKING:
 
 LONGEST = 70  # characters of a new line that a hint spells out
 MANY = 3  # further tools that a hint names
-ALL = 12  # rules or places to change that it names, as whoever follows it needs them all
+ALL = 20  # rules or places to change that it names, as whoever follows it needs them all
+NEXT = "which the next scan names"
+"""The rest of a sentence that does not name all of them."""
 HEADER = "tools"
 """The key of an agent's own list, which names whole tools."""
 REFUSED = "it is then refused"
@@ -153,7 +155,7 @@ def _of_unasked(spec: ForeignFormat, given: Grant, at: Place) -> Instead | None:
 def _rules_of(given: Grant) -> str:
     """The rules that allow a tool, as a sentence has them."""
     names = [f"`{excerpt(each, LONGEST)}`" for each in given.unasked_by[:ALL]]
-    more = f" and {len(given.unasked_by) - ALL} more" if len(given.unasked_by) > ALL else ""
+    more = f" and {len(given.unasked_by) - ALL} more, {NEXT}," if len(given.unasked_by) > ALL else ""
     return f"{', '.join(names)}{more}"
 
 

@@ -96,6 +96,14 @@ TABLE = {
     **dict.fromkeys(DOCUMENTATION, WellKnownServer(SERVES)),
 }
 
+_MARKS_NONE = frozenset(
+    f"@modelcontextprotocol/server-{word}"
+    for word in (
+        "aws-kb-retrieval", "brave-search", "everart", "gdrive", "github", "gitlab", "google-maps", "postgres",
+        "puppeteer", "redis", "slack",
+    )
+)  # fmt: skip
+"""The packages that are archived without a mark at any tool, each as a whole: others of such a name may have some."""
 WITHOUT_A_SHELL = ("claude-code", "codex", "copilot-cli", "ide", "ide-assistant", "opencode", "vscode")
 """The contexts of serena (`--context`) that leave out its tool for commands, as the client has one itself."""
 
@@ -123,7 +131,12 @@ def known_server(server: Server) -> WellKnownServer | None:
 
 
 def asks_first(server: Server, tool: str) -> bool:
-    """Whether a client that asks unless a tool only reads asks before a server opens a page, or a tool of it does."""
+    """Whether a client that asks unless a tool only reads asks before a server opens a page, or a tool of it does.
+
+    It asks about every tool of one that marks none.
+    """
+    if not _MARKS_NONE.isdisjoint(_names(server)):
+        return True
     known = known_server(server)
     return known is not None and bool(known.unmarked) and tool not in known.unmarked
 

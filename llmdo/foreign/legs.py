@@ -64,6 +64,21 @@ class FlowLeg(NamedTuple):
     """The name of the capability that its end raises; empty for any."""
 
 
+def condition(project: Foreign, flow: Flow) -> str:
+    """The condition of its agent, or of every way out, as the end of a sentence; empty if there is none."""
+    entry = named(project.team.agents).get(flow.row.path[0].name)
+    ends = {given.condition if given else "" for given in grants_of_ends(project, flow)}
+    shown = entry.condition if entry else ""
+    shown = shown or (ends.pop() if len(ends) == 1 else "")
+    return f"; {shown}" if shown else ""
+
+
+def grants_of_ends(project: Foreign, flow: Flow) -> list[Grant | None]:
+    """The tools of all ways out of the flows below an entry."""
+    spots = dict.fromkeys((end.worker, end.toolset, end.tool) for legs in flow.legs for end in legs.ends)
+    return [grant_of(project, leg_of(spot)) for spot in spots]
+
+
 def places(project: Foreign, flow: Flow) -> list[Related]:
     """The place that allows each leg."""
     source, private, way = ((leg, place_of(project, leg)) for leg in legs_of(flow))

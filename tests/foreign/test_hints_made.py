@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 UNMADE = {
+    "claude-many-rules-alike": "and 4 more, which the next scan names",
     "github-actions-two-texts-in-a-script": "pass _, _ by _",
     "passes-github-actions-aliases": "no claude at its place",
 }

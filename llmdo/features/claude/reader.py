@@ -8,7 +8,7 @@ import shlex
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
-from llmdo.base.diagnostic import excerpt, finding
+from llmdo.base.diagnostic import excerpt, excerpt_of_end, finding
 from llmdo.base.source import Location
 from llmdo.base.values import dataclass, replace
 from llmdo.features.claude import AGENTS, IN_PLUGINS
@@ -185,7 +185,7 @@ def _agent_files(files: Files, paths: Sequence[str], plugins: Sequence[ClaudePlu
                 others[path] = lost or _without(source, text, lacking)
             continue
         files.problems.extend(text.document.problems)
-        scoped = _AgentFile(path, text, plugin, excerpt(prefix + _own_name(path, text), MAX_NAME))
+        scoped = _AgentFile(path, text, plugin, excerpt_of_end(prefix + _own_name(path, text), MAX_NAME))
         agents.extend(_as_own(scoped, names.get("")) if own and plugin else [scoped])
     folders = {_home(file.path) for file in agents}
     files.problems.extend(
@@ -215,7 +215,7 @@ def _apart(files: Sequence[_AgentFile]) -> list[_AgentFile]:
     for file in files:
         folders.setdefault(file.name, set()).add(above_own(file.path))
     return [
-        replace(file, name=excerpt(f"{folder}/{file.name}", MAX_NAME), called=file.name)
+        replace(file, name=excerpt_of_end(f"{folder}/{file.name}", MAX_NAME), called=file.name)
         if (folder := above_own(file.path)) and len(folders[file.name]) > 1
         else file
         for file in files

@@ -83,6 +83,19 @@ _OF_GITHUB = re.compile(
     r"(?im)^github$|\bgithub-mcp-server|\bapi\.githubcopilot\.com/mcp|@modelcontextprotocol/server-github\b"
 )
 """The name, image, package or address of GitHub's server."""
+_ALL_OF = {
+    "@modelcontextprotocol/server-filesystem": frozenset({
+        "create_directory", "directory_tree", "edit_file", "get_file_info", "list_allowed_directories",
+        "list_directory", "list_directory_with_sizes", "move_file", "read_file", "read_media_file",
+        "read_multiple_files", "read_text_file", "search_files", "write_file",
+    }),
+    "@modelcontextprotocol/server-memory": frozenset({
+        "add_observations", "create_entities", "create_relations", "delete_entities", "delete_observations",
+        "delete_relations", "open_nodes", "read_graph", "search_nodes",
+    }),
+    "@modelcontextprotocol/server-sequential-thinking": frozenset({"sequentialthinking"}),
+}  # fmt: skip
+"""All tools of packages that are often the only server of a project."""
 _EXTENSIONS = "https://code.visualstudio.com/api/extension-guides/ai/tools"
 _OLD_SETS = frozenset({"new", "runcommands", "runnotebooks", "runtasks"})
 
@@ -189,6 +202,13 @@ class Tools:
         By `toToolAndToolSetEnablementMap` in https://github.com/microsoft/vscode, a tool goes by its name alone too.
         """
         return not self.where.cloud and not LONG_NAME.fullmatch(name)
+
+    def may_have(self, server: str, tool: str) -> bool:
+        """Whether a server that is near may have a tool: of a well-known package only what it has."""
+        known = self.servers.get(server)
+        words = (word.rpartition("@")[0] or word for word in (known.server.args if known else ()))
+        tools = next((_ALL_OF[word] for word in words if word in _ALL_OF), None)
+        return tools is None or tool in tools
 
     def servers_near(self, names: Iterable[str]) -> dict[str, bool]:
         """The servers that files declare or `names` are of, and whether each is GitHub's."""

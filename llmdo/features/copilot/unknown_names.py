@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from typing import TYPE_CHECKING
 
 from llmdo.base.diagnostic import Related, excerpt, finding, nearest
@@ -81,6 +82,8 @@ class UnknownNames:
     """The servers that a tool may be of, and whether each is GitHub's."""
     _declared: set[str] = field(default_factory=set)
     """The servers that files declare, each perhaps for its own agent alone, in small letters."""
+    _alone: Counter[str] = field(default_factory=Counter)
+    """The files in which a name may stand for the tool of a server by itself."""
     _long: dict[str, list[tuple[str, str, Place]]] = field(default_factory=dict)
     """Of each server the long names of its tools, each with the tool."""
 
@@ -95,8 +98,10 @@ class UnknownNames:
             if tools.knows(name) or unknown in seen or unknown.startswith(_SHIPPED):
                 continue
             seen.add(unknown)
-            may_be_there = bool(servers) and (_is_of_github(name, servers) or not _misspelt(name))
+            having = {each: is_it for each, is_it in servers.items() if tools.may_have(each, name)}
+            may_be_there = bool(having) and (_is_of_github(name, having) or not _misspelt(name))
             if not server and may_be_there and tools.takes_alone(name):
+                self._alone[name] += 1
                 continue
             if not server and (long := tools.of_long_name(name)):
                 self._long.setdefault(long[0], []).append((name, long[1], place))
@@ -107,7 +112,7 @@ class UnknownNames:
                 self._near_servers[server] = renaming(place, server, near)
                 continue
             self._tools.setdefault(name, []).append(place)
-            self._homes.setdefault(name, {}).update(servers)
+            self._homes.setdefault(name, {}).update(having)
             self._near[name] = renaming(place, name, None if self._is_github_s(name) else _misspelt(name))
 
     def problems(self) -> Iterator[Diagnostic]:
@@ -140,7 +145,7 @@ class UnknownNames:
             return None
         if self._is_github_s(tool):
             return next(name for name, is_github in servers.items() if is_github)
-        is_tool = "." not in tool  # as in names of servers
+        is_tool = "." not in tool and " " not in tool  # as in names of servers
         return next(iter(servers)) if [*servers.values()] == [False] and is_tool else None
 
     def _as_server(self, tool: str) -> str | None:
@@ -159,7 +164,9 @@ class UnknownNames:
     def _of_tools(self, tools: list[str]) -> Diagnostic:
         """The finding about tools that the same files name."""
         first, places, home = tools[0], self._tools[tools[0]], self._home(tools[0])
-        named = f"{_listed(tools)}{_in_files(places)}"
+        is_elsewhere = any(self._alone[tool] for tool in tools)
+        where = f" where {'it is' if len(tools) == 1 else 'they are'} not known" if is_elsewhere else ""
+        named = f"{_listed(tools)}{_in_files(places, where)}"
         hint = self._as_server(first) or self._near[first] or ELSEWHERE[len(tools) > 1]
         if not self._homes[first]:
             message = f"neither Copilot's documentation nor a server of this project has {named}"
@@ -212,8 +219,8 @@ def _listed(tools: Sequence[str]) -> str:
     return f"the {'tool' if len(tools) == 1 else 'tools'} {listed}{more}"
 
 
-def _in_files(places: Sequence[Place]) -> str:
-    return f", which {len(places)} files name" if len(places) > 1 else ""
+def _in_files(places: Sequence[Place], where: str = "") -> str:
+    return f", which {len(places)} files name{where}" if len(places) > 1 else ""
 
 
 def _finding(message: str, places: Sequence[Place], hint: str | None) -> Diagnostic:

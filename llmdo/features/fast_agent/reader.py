@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
-from llmdo.base.diagnostic import excerpt, finding
+from llmdo.base.diagnostic import excerpt_of_end, finding
 from llmdo.base.parts import items, table, text
 from llmdo.base.values import dataclass, field
 from llmdo.features.fast_agent import BESIDE, CONFIGURATIONS, FILES, HOME, PYTHON, TOOLS
@@ -40,6 +40,8 @@ SERVER_KEYS = frozenset({
     "target", "transport", "url",
 })  # fmt: skip
 
+_LEAST = 20  # characters of an agent's home before a long name of its own
+
 
 def read(tree: Tree) -> Team:
     """The agents of the cards of a project."""
@@ -50,10 +52,10 @@ def read(tree: Tree) -> Team:
     homes = {card.home for card in cards}
     has_skills = bool(not tree.only and tree.find(SKILLS)[0])
     agents, declaring = [], configurations.declaring
+    fronts = _fronts(cards)
     for home in sorted(homes):
         together = [card for card in cards if card.home == home]
-        before = "" if len(homes) == 1 or home == "." else f"{home}/"
-        identities = {card.name: excerpt(f"{before}{card.name}", MAX_NAME) for card in together}
+        identities = {card.name: f"{fronts[home]}{card.name}" for card in together}
         tools = [identities[card.name] for card in together if card.is_tool]
         for card in together:
             configuration = configurations.of(card.path)
@@ -75,6 +77,26 @@ def read(tree: Tree) -> Team:
         problems=tuple(files.problems),
         starts="allowed",
     )
+
+
+def _fronts(cards: Sequence[Card]) -> dict[str, str]:
+    """What goes before the names of agents, by their home: a part of it where it is long, and never that of another."""
+    longest: dict[str, int] = {}
+    for card in cards:
+        longest[card.home] = max(len(card.name), longest.get(card.home, 0))
+    if len(longest) == 1:
+        return dict.fromkeys(longest, "")
+    fronts = {".": ""}
+    taken: set[str] = set()
+    for home in sorted(longest.keys() - fronts.keys()):
+        front = short = excerpt_of_end(home, max(MAX_NAME - 1 - longest[home], _LEAST))
+        number = 1
+        while front in taken:
+            number += 1
+            front = f"{short} ({number})"
+        taken.add(front)
+        fronts[home] = f"{front}/"
+    return fronts
 
 
 def _cards(files: Files, paths: Iterable[str]) -> Iterator[Card]:

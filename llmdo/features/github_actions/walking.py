@@ -7,7 +7,7 @@ import re
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
-from llmdo.base.diagnostic import excerpt, finding
+from llmdo.base.diagnostic import excerpt, excerpt_of_end, finding
 from llmdo.base.parts import items, table, text, texts
 from llmdo.base.values import dataclass, field, replace
 from llmdo.features.github_actions.renamed import is_renamed, renamed_in
@@ -380,7 +380,7 @@ class WorkflowWalk:
                 self.problems.append(finding("LDO154", document.key(*at), message))
             self._note(document)
             yield Site(
-                name=excerpt("/".join(scope.names), MAX_NAME),
+                name=excerpt_of_end("/".join(scope.names), MAX_NAME),
                 run=run,
                 document=document,
                 route=at,

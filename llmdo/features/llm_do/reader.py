@@ -6,7 +6,7 @@ import re
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
-from llmdo.base.diagnostic import did_you_mean, excerpt, finding
+from llmdo.base.diagnostic import did_you_mean, excerpt, excerpt_of_end, finding
 from llmdo.base.parts import items
 from llmdo.base.values import dataclass, field
 from llmdo.features.llm_do import FILES
@@ -214,7 +214,7 @@ class _LlmDoProject:
                 )
 
     def _identity(self, path: str, document: Document) -> str:
-        return excerpt("/".join(filter(None, (self.folder, own_name(path, document)))), MAX_NAME)
+        return excerpt_of_end("/".join(filter(None, (self.folder, own_name(path, document)))), MAX_NAME)
 
     def _function(self, at: Place, reference: str, text_input: str | None) -> Agent:
         path, _, name = reference.rpartition(":")
@@ -232,7 +232,7 @@ class _LlmDoProject:
                 self.remarks.append(Remark(at.location, message))
         line = Line(reference, (capability_of(reference),), "allowed", "declared", "")
         return Agent(
-            name=excerpt("/".join(filter(None, (self.folder, reference))), MAX_NAME),
+            name=excerpt_of_end("/".join(filter(None, (self.folder, reference))), MAX_NAME),
             at=at,
             path=at.document.source.path,
             header={} if known else {"function": reference},

@@ -6,7 +6,7 @@ import re
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
-from llmdo.base.diagnostic import excerpt, finding
+from llmdo.base.diagnostic import excerpt, excerpt_of_end, finding
 from llmdo.base.parts import text
 from llmdo.base.values import dataclass, replace
 from llmdo.features.skills import COLLECTION, FILES, HEEDING
@@ -162,7 +162,7 @@ class _SkillReader:
         named = next((key for key in ("name", "description") if key in header), None)
         allowed = tuple(reading.tool_items(document, ALLOWED))
         return Agent(
-            name=excerpt(f"{before}{name}", MAX_NAME),
+            name=excerpt_of_end(f"{before}{name}", MAX_NAME),
             at=Place(document, (named,) if named else (), of_key=True),
             path=self.path,
             prompt=self.text.prompt,
