@@ -9,6 +9,7 @@ from llmdo.base.source import Source
 from llmdo.base.values import dataclass, field
 from llmdo.foreign import reading
 from llmdo.foreign.meaning import NO_MEANINGS, meant_tool
+from llmdo.foreign.strict_json import strict_json
 from llmdo.foreign.tree import few, undecoded
 from llmdo.syntax.document import Document, Place
 from llmdo.syntax.globs import Glob
@@ -88,6 +89,8 @@ class Files:
     problems: list[Diagnostic] = field(default_factory=list)
     cuts_headers: bool = False
     """Whether the tool ends a header at the first `---`, also within a line."""
+    has_strict_json: bool = False
+    """Whether the tool ignores a file of JSON with a comment or a comma too many."""
     _sources: dict[str, Source | None] = field(default_factory=dict)
     """Every file that is there; None for one that cannot be read."""
     _documents: dict[str, Document] = field(default_factory=dict)
@@ -136,6 +139,8 @@ class Files:
 
     def json(self, path: str) -> Document | None:
         """The JSON file at `path`, as far as it could be read; None if there is none."""
+        if self.has_strict_json:
+            return self._document(path, lambda source: strict_json(source, self.product))
         return self._document(path, reading.json_with_comments)
 
     def yaml(self, path: str) -> Document | None:

@@ -102,3 +102,15 @@ def prefixed(files: Edited, match: re.Match[str], each: Diagnostic) -> None:
     if old is None:
         raise NotMadeError("no tool of a server there")
     files.put(path, old.start(), old.end(), begins)
+
+
+def only_json(files: Edited, match: re.Match[str], each: Diagnostic) -> None:
+    """Takes what is no JSON out: comments, and commas at the end of lists and tables, as far as a hint names them."""
+    path, text = each.at.path, files.text(each.at.path)
+    texts = r'(?P<text>"(?:[^"\\\n]|\\.)*")'
+    left = text
+    if "comment" in match[0]:
+        left = re.sub(texts + r"|//[^\n]*|(?s:/\*.*?\*/)", lambda part: part["text"] or "", left)
+    if "`,`" in match[0]:
+        left = re.sub(texts + r"|,(?=\s*[\]}])", lambda part: part["text"] or "", left)
+    files.put(path, 0, len(text), left)

@@ -226,9 +226,11 @@ class _HomeReader:
         """The settings at `path`, if they are those of Claude Code."""
         read = self.files.tree.read(path)
         if read and not read[1] and any(f'"{key}"' in read[0].text for key in _TELLING):
-            document = self.files.json(path)
-            if document and any(isinstance(document.data.get(key), dict) for key in _TELLING):
-                yield document
+            # Others' files of that name may have comments.
+            document = json_at(self.files.tree, path)
+            is_telling = document and any(isinstance(document.data.get(key), dict) for key in _TELLING)
+            if is_telling and (own := self.files.json(path)):
+                yield own
 
     def _declared(self, folder: str) -> dict[str, tuple[Server, Place]]:
         """The servers of the project and of every folder down to this one."""

@@ -188,16 +188,9 @@ class _PluginReader:
             )
             hint = "leave `agents` out: what is in the folder `agents` is loaded by itself"
             self.files.note("LDO151", folder, message, hint)
-            return ClaudePlugin(
-                name=name,
-                root=self.root,
-                agents={},
-                commands=(),
-                servers={},
-                hooks=(),
-                at=at,
-                is_refused=True,
-            )
+            return self._refused(name, at)
+        if any(each.document.problems for each in self.declared):
+            return self._refused(name, at)
         servers = dict(self._servers(name))
         mcp.judge(self.files, servers)
         plugin = ClaudePlugin(
@@ -221,6 +214,18 @@ class _PluginReader:
             why = f", as the submodule `{module}` is not here" if module else self._of_link(self.root)
             self.files.note("LDO250", at, f"there are no files in `{self.root}`{why}")
         return plugin
+
+    def _refused(self, name: str, at: Place) -> ClaudePlugin:
+        return ClaudePlugin(
+            name=name,
+            root=self.root,
+            agents={},
+            commands=(),
+            servers={},
+            hooks=(),
+            at=at,
+            is_refused=True,
+        )
 
     def _name(self, *, is_alone: bool) -> str:
         named = self.declared if is_alone else self.declared[-1:]

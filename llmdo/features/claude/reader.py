@@ -53,7 +53,7 @@ DISTINCTIVE = frozenset({"color", "model", "name", "tools"})
 
 def read(tree: Tree) -> Team:
     """The agents of a project of Claude Code, and the session in which a person starts them."""
-    files = Files(tree, "Claude Code", cuts_headers=True)
+    files = Files(tree, "Claude Code", cuts_headers=True, has_strict_json=True)
     paths = files.find(AGENTS)
     plugins = plugins_in(files)
     samples = _samples(files, paths, {path for plugin in plugins for path in plugin.agents})

@@ -214,7 +214,7 @@ def is_unchecked_after_a_run(site: Site) -> bool:
 def _settings(site: Site, tree: Checkout, options: ClaudeOptions) -> ClaudeSettings:
     """The permissions of the project, and those that the step adds."""
     paths = SETTINGS if options.reads_project else ()
-    own = [document for path in paths if (document := tree.json(path))]
+    own = [document for path in paths if (document := tree.json(path, is_strict=True))]
     others: list[Document] = []
     if any(path in tree.written and tree.json(path) is None for path in paths):
         options.unknown = site.at
