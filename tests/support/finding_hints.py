@@ -51,6 +51,7 @@ EXPLAINED = tuple(
         r"keep the program in the project, where a change of it is reviewed",
         r"write the value after _, with each of its lines indented",
         r"mend its header, which Claude Code ignores",
+        r"a skill lies in a folder of _ itself",
         r"write a rule for each of the commands",
         r"declare it for this agent as well, unless it comes with an extension, or from settings of the repository or of a person; else Copilot skips it",
         r"_ is a server: write _, and declare it for this agent as well",

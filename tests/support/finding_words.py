@@ -65,7 +65,7 @@ def several(files: Edited, match: re.Match[str], each: Diagnostic) -> None:
         first, last = (
             (start, end) if holder is None else (holder.value.start_mark.index, files.end(path, holder.value))
         )
-        at = re.compile(rf"\b{re.escape(before)}\b").search(files.text(path), first, last)
+        at = re.compile(rf"(?<!\w){re.escape(before)}(?!\w)").search(files.text(path), first, last)
         if at is None:
             raise NotMadeError(f"no {before} there")
         files.put(path, at.start(), at.end(), new)

@@ -18,9 +18,10 @@ from llmdo.features.claude.client import (
     settings_events,
 )
 from llmdo.features.claude.hooks import hooks_in, judge_hooks
-from llmdo.features.claude.rules import RULES, approvals_in, flaw, mended
+from llmdo.features.claude.rules import RULES, SKILL, approvals_in, flaw, mended
 from llmdo.features.claude.session import SessionTools
 from llmdo.features.claude.settings import BYPASSES, KEYS, MODES, settings_of
+from llmdo.features.claude.skills import note_unloaded
 from llmdo.foreign import servers as mcp
 from llmdo.foreign.events import note_unheeded
 from llmdo.foreign.files import COUNTS, json_at, renaming
@@ -95,6 +96,7 @@ def homes_of(files: Files, plugins: Sequence[ClaudePlugin], agents: Iterable[str
     commands: dict[str, list[str]] = {}
     for path in files.named(COMMANDS):
         commands.setdefault(above_own(path), []).append(path)
+    note_unloaded(files, (path for paths in commands.values() for path in paths if path.endswith(SKILL)))
     folders = {"", *map(above_own, [*nested, *agents]), *commands}
     folders = {folder for folder in folders if not f"{folder}/".startswith(OWN)}
     reader = _HomeReader(files, plugins)

@@ -22,9 +22,11 @@ if TYPE_CHECKING:
     from llmdo.foreign.tree import Tree
     from llmdo.syntax.document import Document
 
-_PARTS = ("agents/**/*.md", "commands/**/*.md", "skills/**/SKILL.md", "hooks/hooks.json", ".mcp.json")
+_PARTS = (
+    "agents/**/*.md", "commands/**/*.md", "skills/SKILL.md", "skills/*/SKILL.md", "hooks/hooks.json", ".mcp.json",
+)  # fmt: skip
 """Files of a plugin, which needs no manifest."""
-_OWN = (".claude/agents/**/*.md", ".claude/commands/**/*.md", ".claude/skills/**/SKILL.md", *SETTINGS)
+_OWN = (".claude/agents/**/*.md", ".claude/commands/**/*.md", ".claude/skills/*/SKILL.md", *SETTINGS)
 """Files of a project: a folder with one of them and without a manifest is no plugin."""
 _MANY = 10  # names of plugins in a hint
 
