@@ -50,6 +50,18 @@ def surplus(name: str, counts: str = COUNTS) -> str:
     return f"take this out: `{name}` is there already{counts}"
 
 
+def line_out(at: Place) -> str:
+    """The change that takes out what is at a place: of JSON with the comma before it, if it is the last of several."""
+    *route, step = at.route or ("",)
+    around = at._replace(route=tuple(route)).data
+    if not at.location.path.endswith((".json", ".jsonc")) or not isinstance(around, dict | list):
+        return "take this line out"
+    name = f"the key `{step}`" if isinstance(around, dict) else "this item"
+    is_last = next(reversed(around)) == step if isinstance(around, dict) else step == len(around) - 1
+    comma = ", and the comma before it" if is_last and len(around) > 1 else ""
+    return f"take {name} out{comma}"
+
+
 def is_there(at: Place, before: str, after: str) -> bool:
     """Whether the table or list at a place would have a name twice if `after` were written for `before`."""
     *route, step = at.route or ("",)

@@ -24,7 +24,7 @@ from llmdo.features.claude.settings import BYPASSES, KEYS, MODES, settings_of
 from llmdo.features.claude.skills import note_unloaded
 from llmdo.foreign import servers as mcp
 from llmdo.foreign.events import note_unheeded
-from llmdo.foreign.files import COUNTS, json_at, renaming
+from llmdo.foreign.files import COUNTS, json_at, line_out, renaming
 from llmdo.syntax.document import Place
 
 if TYPE_CHECKING:
@@ -281,7 +281,7 @@ class _HomeReader:
             message = "`enableAllProjectMcpServers` starts every server of `.mcp.json` without a question"
             hint = "name the servers in `enabledMcpjsonServers`"
             if items(document.data.get("enabledMcpjsonServers")):
-                hint = "take this line out: `enabledMcpjsonServers` names the servers that start"
+                hint = f"{line_out(place)}: `enabledMcpjsonServers` names the servers that start"
             self.files.note("LDO554", place, message, hint)
 
     def _judge_settings(self, settings: ClaudeSettings) -> None:

@@ -54,6 +54,7 @@ from llmdo.features.github_actions.tokens import (
 from llmdo.features.github_actions.workflow import TokenPermissions, Variable
 from llmdo.foreign import reading
 from llmdo.foreign.commands import commands
+from llmdo.foreign.files import line_out
 from llmdo.foreign.instead import LONGEST
 from llmdo.foreign.permissions import PermissionRule, part
 from llmdo.foreign.team import capability_of
@@ -152,7 +153,7 @@ def claude_problems(site: Site, tree: Checkout) -> Iterator[Diagnostic]:
         if obeyed.name == BYPASSES and obeyed.at:
             message = f"the release of Claude Code in `{site.document.source.path}` obeys mode `{BYPASSES}`"
             where = "use `v1` of the action" if site.run.key == "uses" else "install 2.1.257 or later"
-            hint = f"{where} there, or take this line out and allow by name what it needs"
+            hint = f"{where} there, or {line_out(obeyed.at)}, and allow by name what it needs"
             yield finding("LDO554", obeyed.at.location, message, hint=hint)
     if mode and mode[0] == BYPASSES:
         message = "Claude Code is told to skip permissions here, so no tool is refused"
