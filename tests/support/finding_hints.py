@@ -49,7 +49,7 @@ EXPLAINED = tuple(
         r"take the whole (?:chain|iterative planner|orchestrator|router) out, as fast-agent starts none without agents",
         r"install the server, or keep it in the project, where a change of it is reviewed",
         r"keep the program in the project, where a change of it is reviewed",
-        r"write the value after _, with each of its lines indented",
+        r"write _, and the value on the lines below, indented(?:, or save the file with LF line ends)?",
         r"mend its header, which Claude Code ignores",
         r"a skill lies in a folder of _ itself",
         r"write a rule for each of the commands",
