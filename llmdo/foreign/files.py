@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from llmdo.base.diagnostic import Related, excerpt, finding, nearest
@@ -280,8 +281,17 @@ class Files:
 
     def unknown_agent(self, place: Place, name: str, known: Iterable[str]) -> None:
         """Notes an agent that is not in the project."""
-        message = f"there is no agent `{excerpt(name)}` in this project"
-        self.note("LDO250", place, message, renaming(place, name, nearest(name, known)))
+        self.lacking_agent(place, f"there is no agent `{excerpt(name)}` in this project", name, known)
+
+    def lacking_agent(self, place: Place, message: str, name: str, known: Iterable[str]) -> None:
+        """Notes an agent that is not there, with the file of that name, if it was noted that it is not loaded."""
+        own = name.rpartition(":")[2]
+        named = re.compile(rf"(?:.*/)?agents?/(?:.*/)?{re.escape(own)}(?:\.agent)?\.(?:md|json|toml)")
+        unread = (each.at.path for each in self.problems if each.code == "LDO152")
+        if path := next(filter(named.fullmatch, unread), None):
+            self.note("LDO250", place, f"{message}: `{path}` is not loaded")
+        else:
+            self.note("LDO250", place, message, renaming(place, name, nearest(name, known)))
 
     def _document(self, path: str, parse: Callable[[Source], Document]) -> Document | None:
         source = self.source(path)
