@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 
 HARMLESS = ("an anchor", "an integer has", "only finite numbers")
 """Beginnings of problems that leave nothing out: an anchor without an alias, a number that is kept as text."""
-COMMENT = re.compile(r'("(?:[^"\\\n]|\\.)*")|//[^\n]*|/\*.*?\*/', re.DOTALL)
-"""A text of JSON, as its first group, or a comment."""
+COMMENT = re.compile(r'("(?:[^"\\\n]|\\.)*"?)|//[^\n]*|/\*.*?(?:\*/|\Z)', re.DOTALL)
+"""A text of JSON, as its first group, or a comment; neither needs an end, so that each is looked at once."""
 MANY = 200  # lines of a header: looking for misspelt keys in more would take long
 
 _FENCED = re.compile(r"\s*---[ \t]*\n(?P<header>.*?)(?:^|\n)---[ \t]*(?:\n|\Z)", re.DOTALL)

@@ -13,8 +13,8 @@ from llmdo.syntax.document import Document
 if TYPE_CHECKING:
     from llmdo.base.source import Source
 
-_SURPLUS = re.compile(r'("(?:[^"\\\n]|\\.)*")|,(?=\s*[\]}])')
-"""A text, or a comma behind which a list or a table ends."""
+_SURPLUS = re.compile(r'("(?:[^"\\\n]|\\.)*"?)|,(?=\s*[\]}])')
+"""A text, perhaps without an end, or a comma behind which a list or a table ends."""
 _BEFORE_END = re.compile(r",\s*$")
 _WORD = re.compile(r"[A-Za-z_$][\w$-]*\s*:")
 
