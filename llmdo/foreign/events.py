@@ -17,6 +17,7 @@ from llmdo.base.diagnostic import excerpt, finding
 from llmdo.base.parts import items, table, text, texts
 from llmdo.base.values import dataclass, replace
 from llmdo.foreign import programs, scripts
+from llmdo.foreign.files import line_out
 from llmdo.foreign.lines import RUNS_OWN
 from llmdo.foreign.team import Grant
 from llmdo.policy.authority import Capability
@@ -154,7 +155,7 @@ def note_unheeded(
                 f"{files.product} does not ask llmdo, because hooks are switched off here: nothing of "
                 "the rules of this workspace is enforced"
             )
-            files.note("LDO554", at, message, "take this line out")
+            files.note("LDO554", at, message, line_out(at))
             return
 
 

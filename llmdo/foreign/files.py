@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from llmdo.base.diagnostic import Related, excerpt, finding, nearest
@@ -9,6 +10,7 @@ from llmdo.base.source import Source
 from llmdo.base.values import dataclass, field
 from llmdo.foreign import reading
 from llmdo.foreign.meaning import NO_MEANINGS, meant_tool
+from llmdo.foreign.strict_json import strict_json
 from llmdo.foreign.tree import few, undecoded
 from llmdo.syntax.document import Document, Place
 from llmdo.syntax.globs import Glob
@@ -47,6 +49,18 @@ def renaming(
 def surplus(name: str, counts: str = COUNTS) -> str:
     """The hint for what says the same as a name that is there."""
     return f"take this out: `{name}` is there already{counts}"
+
+
+def line_out(at: Place) -> str:
+    """The change that takes out what is at a place: of JSON with the comma before it, if it is the last of several."""
+    *route, step = at.route or ("",)
+    around = at._replace(route=tuple(route)).data
+    if not at.location.path.endswith((".json", ".jsonc")) or not isinstance(around, dict | list):
+        return "take this line out"
+    name = f"the key `{step}`" if isinstance(around, dict) else "this item"
+    is_last = next(reversed(around)) == step if isinstance(around, dict) else step == len(around) - 1
+    comma = ", and the comma before it" if is_last and len(around) > 1 else ""
+    return f"take {name} out{comma}"
 
 
 def is_there(at: Place, before: str, after: str) -> bool:
@@ -88,6 +102,8 @@ class Files:
     problems: list[Diagnostic] = field(default_factory=list)
     cuts_headers: bool = False
     """Whether the tool ends a header at the first `---`, also within a line."""
+    has_strict_json: bool = False
+    """Whether the tool ignores a file of JSON with a comment or a comma too many."""
     _sources: dict[str, Source | None] = field(default_factory=dict)
     """Every file that is there; None for one that cannot be read."""
     _documents: dict[str, Document] = field(default_factory=dict)
@@ -136,6 +152,8 @@ class Files:
 
     def json(self, path: str) -> Document | None:
         """The JSON file at `path`, as far as it could be read; None if there is none."""
+        if self.has_strict_json:
+            return self._document(path, lambda source: strict_json(source, self.product))
         return self._document(path, reading.json_with_comments)
 
     def yaml(self, path: str) -> Document | None:
@@ -263,8 +281,17 @@ class Files:
 
     def unknown_agent(self, place: Place, name: str, known: Iterable[str]) -> None:
         """Notes an agent that is not in the project."""
-        message = f"there is no agent `{excerpt(name)}` in this project"
-        self.note("LDO250", place, message, renaming(place, name, nearest(name, known)))
+        self.lacking_agent(place, f"there is no agent `{excerpt(name)}` in this project", name, known)
+
+    def lacking_agent(self, place: Place, message: str, name: str, known: Iterable[str]) -> None:
+        """Notes an agent that is not there, with the file of that name, if it was noted that it is not loaded."""
+        own = name.rpartition(":")[2]
+        named = re.compile(rf"(?:.*/)?agents?/(?:.*/)?{re.escape(own)}(?:\.agent)?\.(?:md|json|toml)")
+        unread = (each.at.path for each in self.problems if each.code == "LDO152")
+        if path := next(filter(named.fullmatch, unread), None):
+            self.note("LDO250", place, f"{message}: `{path}` is not loaded")
+        else:
+            self.note("LDO250", place, message, renaming(place, name, nearest(name, known)))
 
     def _document(self, path: str, parse: Callable[[Source], Document]) -> Document | None:
         source = self.source(path)

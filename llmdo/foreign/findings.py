@@ -87,7 +87,8 @@ def foreign_unread(project: Foreign) -> Iterator[Diagnostic]:
     """Part of a file could not be read, so agents or tools may be missing.
 
     It is not valid YAML or JSON, or uses what llmdo does not read in them, such as aliases. What could be read
-    was; the rest of the answer cannot be relied on. Correct the file.
+    was; the rest of the answer cannot be relied on. A file that its tool ignores as a whole, as Claude Code does with
+    JSON that has a comment or a comma too many, counts as empty: nothing that it denies is denied. Correct the file.
     """
     yield from _with_code(project, "LDO153")
 

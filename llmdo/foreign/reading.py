@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 HARMLESS = ("an anchor", "an integer has", "only finite numbers")
 """Beginnings of problems that leave nothing out: an anchor without an alias, a number that is kept as text."""
+COMMENT = re.compile(r'("(?:[^"\\\n]|\\.)*"?)|//[^\n]*|/\*.*?(?:\*/|\Z)', re.DOTALL)
+"""A text of JSON, as its first group, or a comment; neither needs an end, so that each is looked at once."""
 MANY = 200  # lines of a header: looking for misspelt keys in more would take long
 
 _FENCED = re.compile(r"\s*---[ \t]*\n(?P<header>.*?)(?:^|\n)---[ \t]*(?:\n|\Z)", re.DOTALL)
@@ -40,7 +42,6 @@ _TOOL = re.compile(r"[^\s,()\"'\[\]]+(?:\((?:[^()]|\([^()]*\))*\))?")
 """A tool in a text that separates several by commas or blanks, with its parentheses."""
 _START = re.compile(r"\A(\ufeff?(?:[ \t]*(?:#[^\n]*)?\r?\n)*)---(?=\s|\Z)")
 """The line with which a file of a single YAML document may begin."""
-_COMMENT = re.compile(r'("(?:[^"\\\n]|\\.)*")|//[^\n]*|/\*.*?\*/', re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,7 +162,7 @@ def yaml(source: Source, *, aliases: bool = False, bounds: YamlBounds | None = N
 
 def without_comments(text: str) -> str:
     """The text of JSON, with blanks in place of its comments."""
-    return _COMMENT.sub(_blank, text)
+    return COMMENT.sub(_blank, text)
 
 
 def json_with_comments(source: Source) -> Document:

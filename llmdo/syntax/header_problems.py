@@ -59,6 +59,14 @@ _AT_THE_START = re.compile(
 """Mistakes shown at the start of the text that holds them, not at the point of their detection."""
 
 _SINGLE, _DOUBLE = "'", '"'
+_ENDS = {
+    "]": "the list ends at this `]`, and text follows",
+    "}": "the mapping ends at this `}`, and text follows",
+}
+"""What is wrong where text follows the end of a list or table in brackets, by that end."""
+_AFTER_END = re.compile(r"(?:parsing a block (?:mapping|collection)|scanning a block scalar)")
+_IN_BRACKETS = re.compile(r" *(?:- +)*(?:[\w-]+ *: +)?[\[{]")
+"""A line whose value begins with a bracket."""
 _ESCAPED = {_SINGLE: "''", _DOUBLE: '\\"'}
 """The form of a quote inside quotes of its kind."""
 
@@ -81,7 +89,7 @@ def quotes_problem(
     if mark is None or scalar is None or scalar.style not in _ESCAPED:
         return None
     start, end = scalar.start_mark, scalar.end_mark
-    if start is None or end is None or end.line != mark.line or header[end.index : mark.index].strip(" "):
+    if start is None or end is None or end.line != mark.line or header[end.index : mark.index].strip(" |>"):
         return None
     if start.line != end.line:
         at = Span(start.line + 2, start.column + 1, start.line + 2, start.column + 2)
@@ -99,6 +107,24 @@ def quotes_problem(
 
 def _quotes_for(line: str) -> str:
     return _QUOTES[_SINGLE in line, _DOUBLE in line]
+
+
+def _brackets_problem(
+    source: Source, header: str, error: MarkedYAMLError, is_yaml: Callable[[str], bool]
+) -> Diagnostic | None:
+    """The problem of text behind the bracket that ends a value: what begins with `|` there is no block either."""
+    mark = error.context_mark if error.context == "while scanning a block scalar" else error.problem_mark
+    if mark is None or not _AFTER_END.search(error.context or ""):
+        return None
+    before = header[mark.index - mark.column : mark.index].rstrip(" ")
+    message = _ENDS.get(before[-1:])
+    if message is None:
+        return None
+    whole = header.split("\n")[mark.line]
+    is_mended = _IN_BRACKETS.match(whole) and is_yaml(_up_to_next_key(header, mark.line))
+    hint = f"put the text in {_quotes_for(whole)}".rstrip(",") if is_mended else None
+    at = Span(mark.line + 2, len(before), mark.line + 2, len(before) + 1)
+    return finding("LDO101", source.location(at), message, hint=hint)
 
 
 _HEX = "[0-9A-Fa-f]{2}"
@@ -137,6 +163,8 @@ def syntax_problem(
 
     `is_yaml` is asked whether the edit of a hint mends it: lines below a text may be no part of it once it has quotes.
     """
+    if (brackets := _brackets_problem(source, header, error, is_yaml)) is not None:
+        return brackets
     reason = f"{error.context or ''}: {error.problem}"
     mark = error.problem_mark or error.context_mark
     if error.context_mark and (_AT_THE_START.search(reason) or (mark and mark.index >= len(header))):

@@ -15,8 +15,9 @@ from hypothesis import strategies as st
 from llmdo import checks, foreign
 from llmdo.base.colour import Screen, plain
 from llmdo.base.diagnostic import LlmdoError
+from llmdo.base.source import Source
 from llmdo.features.importing.workspace import import_project
-from llmdo.foreign import findings
+from llmdo.foreign import findings, reading
 from llmdo.foreign.summary import summary_of
 from llmdo.render import foreign as render
 from llmdo.render import scan as scans
@@ -300,3 +301,8 @@ def test_what_git_ignores_is_left_out(tmp_path: Path) -> None:
     write(tmp_path, "plugins/p/agents/a.md", b"---\nname: a\n---\n")
     write(tmp_path, ".claude/agents/b.md", b"---\nname: b\ndescription: B.\ntools: Read\n---\n")
     assert [agent.name for agent in foreign.read("claude", tmp_path).team.agents if agent.path] == ["b"]
+
+
+@pytest.mark.parametrize("text", ['{"a": ' + "/* " * 100_000, '{"a": "' + '\\"' * 100_000])
+def test_json_whose_comments_or_texts_have_no_end_is_read_in_one_go(text: str) -> None:
+    assert reading.json_with_comments(Source("settings.json", text)).data == {}

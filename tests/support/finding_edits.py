@@ -29,6 +29,7 @@ from tests.support.finding_words import (
     meant,
     named,
     of_server,
+    only_json,
     prefixed,
     several,
     stretch,
@@ -176,20 +177,16 @@ def _into_server(files: Edited, match: re.Match[str], each: Diagnostic) -> None:
 
 
 def _below_event(files: Edited, match: re.Match[str], each: Diagnostic) -> None:
-    """Moves a hook below an event, with its matcher and in the form of a group."""
+    """Moves a hook below an event, as the group that a hint spells, with the commands that it had."""
     path, start, _ = stretch(files, each)
     data = json.loads(files.text(path))
     hooks: Any = data.get("hooks", {})
     own = next((pair for pair in reversed(files.chain(path, start)) if isinstance(pair.name, str)), None)
     if own is None or own.name not in hooks:
         raise NotMadeError("no hook there")
-    groups = hooks.pop(own.name)
-    groups = [groups] if isinstance(groups, dict) else groups
-    more = json.loads(f"{{{match['line']}}}")
-    hooks.setdefault(match["event"], []).extend(
-        {**more, **(group if "hooks" in group else {"hooks": [{"type": "command", **group}]})}
-        for group in groups
-    )
+    commands = re.findall(r'"command": ("(?:[^"\\]|\\.)*")', json.dumps(hooks.pop(own.name)))
+    groups = [json.loads(match["group"].replace('"…"', command)) for command in commands]
+    hooks.setdefault(match["event"], []).extend(groups)
     files.put(path, 0, len(files.text(path)), json.dumps(data, indent=2))
 
 
@@ -464,7 +461,8 @@ _FORMS: tuple[tuple[re.Pattern[str], Callable[[Edited, re.Match[str], Diagnostic
     ), _keys_mended),
     (re.compile(rf"write {_LINE} under `permissions`(?:, or deny .*)?"), _read_only_token),
     (re.compile(r"take this out, as `[^`]+` allows commands by name, and take (?P<also>.*)"), _out_of_both),
-    (re.compile(r"take this out, as `[^`]+` allows commands by name|take this out, and name the commands .*|take this line out and allow by name what it needs"), _out),
+    (re.compile(r"take this out, as `[^`]+` allows commands by name|take this out, and name the commands .*|(?:take this line|take (?:the key `[^`]+`|this item)) out(?:, and the comma before it)?(?:, and allow by name what it needs)?"), _out),
+    (re.compile(r"take (?:(?:the comment|all \d+ comments)(?: and )?)?(?:the `,`|each of the \d+ `,` before a `\]` or `\}`)? out"), only_json),
     (re.compile(r"take (?:this line|this|it) out|leave the key out|leave `[\w.-]+` out|remove `\w+`"), _out),
     (re.compile(r"leave it to each person's own `[^`]+`"), _out),
     (re.compile(r"set it(?: as `(?P<name>\w+)`)? in `(?P<path>[^`]+)`(?P<table>), for the session and all its agents"), _moved_to),
@@ -482,7 +480,8 @@ _FORMS: tuple[tuple[re.Pattern[str], Callable[[Edited, re.Match[str], Diagnostic
     (re.compile(rf"write a line {_LINE} above it"), above),
     (re.compile(rf"write {_LINE} below the last key"), fence_below),
     (re.compile(rf"write {_LINE} before it(?:, and (?P<more>`[^`]+` under `[^`]+`) \((?P<at>[^()]+)\))?"), _before_step),
-    (re.compile(rf"write it below `(?P<event>[^`]+)`, with {_LINE} and its commands in `hooks`"), _below_event),
+    (re.compile(r"write `(?P<group>\{[^`]*)` into the list `(?P<event>\w+)`, in place of it"), _below_event),
+    (re.compile(r"write `\"(?P<event>\w+)\": \[(?P<group>[^`]*)\]` in place of it(?:, with the groups of the other tools in the same list)?"), _below_event),
     (re.compile(r"give it a name of its own"), _own_name),
     (re.compile(rf"name whole commands, such as {_NEW}"), named),
     (re.compile(r"write it as a list, with what stands in `args`|write its words at the end of `command`"), _as_list),

@@ -65,7 +65,7 @@ def several(files: Edited, match: re.Match[str], each: Diagnostic) -> None:
         first, last = (
             (start, end) if holder is None else (holder.value.start_mark.index, files.end(path, holder.value))
         )
-        at = re.compile(rf"\b{re.escape(before)}\b").search(files.text(path), first, last)
+        at = re.compile(rf"(?<!\w){re.escape(before)}(?!\w)").search(files.text(path), first, last)
         if at is None:
             raise NotMadeError(f"no {before} there")
         files.put(path, at.start(), at.end(), new)
@@ -102,3 +102,15 @@ def prefixed(files: Edited, match: re.Match[str], each: Diagnostic) -> None:
     if old is None:
         raise NotMadeError("no tool of a server there")
     files.put(path, old.start(), old.end(), begins)
+
+
+def only_json(files: Edited, match: re.Match[str], each: Diagnostic) -> None:
+    """Takes what is no JSON out: comments, and commas at the end of lists and tables, as far as a hint names them."""
+    path, text = each.at.path, files.text(each.at.path)
+    texts = r'(?P<text>"(?:[^"\\\n]|\\.)*")'
+    left = text
+    if "comment" in match[0]:
+        left = re.sub(texts + r"|//[^\n]*|(?s:/\*.*?\*/)", lambda part: part["text"] or "", left)
+    if "`,`" in match[0]:
+        left = re.sub(texts + r"|,(?=\s*[\]}])", lambda part: part["text"] or "", left)
+    files.put(path, 0, len(text), left)

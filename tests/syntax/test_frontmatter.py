@@ -320,6 +320,10 @@ def test_a_header_over_64_kib_is_refused_before_it_is_parsed() -> None:
         ("a:\n  - b\n  c: 1\n", (4, 3), "a new item, with `- `, is missing here"),
         ("a: - b\n", (2, 4), "a list cannot start on this line"),
         ("a: |x\n", (2, 5), "nothing but a comment may follow `|` and `>`"),
+        ("a: [b] | [c]\n", (2, 6), "the list ends at this `]`, and text follows"),
+        ("a: [b] [c]\n", (2, 6), "the list ends at this `]`, and text follows"),
+        ("a: {b: 1} > c\n", (2, 9), "the mapping ends at this `}`, and text follows"),
+        ("a: 'b' | c\n", (2, 6), "the quotes close here, and text follows"),
         ("a: b\n...\nc: d\n", (4, 1), "nothing may stand before or after the keys of a header"),
         (
             "a: 1\n<<<<<<< HEAD\nb: 1\n=======\nb: 2\n>>>>>>> x\n",

@@ -10,14 +10,16 @@ AGENTS = (
     f"{IN_PLUGINS}*/agents/**/*.md",
 )  # fmt: skip
 """Agents, of the project, of projects within it, and of plugins."""
-COMMANDS = ("**/.claude/commands/**/*.md", "**/.claude/skills/**/SKILL.md")
+COMMANDS = ("**/.claude/commands/**/*.md", "**/.claude/skills/*/SKILL.md")
+ALL_SKILLS = "**/.claude/skills/**/SKILL.md"
+"""Skills, also those that Claude Code does not load."""
 NESTED_SETTINGS = "**/.claude/settings.json"
 SETTINGS = (".claude/settings.json", ".claude/settings.local.json")
 PLUGINS = (
     "**/.claude-plugin/plugin.json", "**/.claude-plugin/marketplace.json",
     f"{IN_PLUGINS}**/.claude-plugin/plugin.json", f"{IN_PLUGINS}**/.claude-plugin/marketplace.json",
 )  # fmt: skip
-FILES = (*AGENTS, *COMMANDS, NESTED_SETTINGS, *SETTINGS, *PLUGINS)
+FILES = (*AGENTS, *COMMANDS, ALL_SKILLS, NESTED_SETTINGS, *SETTINGS, *PLUGINS)
 
 EXTENSION = Extension(
     name="claude",

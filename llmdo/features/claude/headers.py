@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from llmdo.base.values import replace
 from llmdo.foreign.headers import of_yaml
 from llmdo.syntax import frontmatter
 
@@ -18,7 +19,8 @@ if TYPE_CHECKING:
     from llmdo.base.diagnostic import Diagnostic
     from llmdo.base.source import Source
 
-QUOTED = "write the value after `|`, with each of its lines indented"
+_AS_BLOCK = "write `KEY: |`, and the value on the lines below, indented"
+_IN_LF = ", or save the file with LF line ends"
 
 MENDED = "mend its header, which Claude Code ignores"
 
@@ -28,15 +30,20 @@ _SPECIAL = re.compile(r"[{}\[\]*&#!|>%@`]|: ")
 
 
 def ignored(source: Source) -> Diagnostic | None:
-    """The problem by which Claude Code ignores the header of a file; None if it reads it."""
+    """The problem by which Claude Code ignores the header of a file, with a hint; None if it reads it."""
     problem = next(iter(of_yaml(frontmatter.parse(source).document.problems)), None)
     header = _HEADER.match(source.text)
     if problem is None or header is None or problem.code != "LDO101":
         return None
     from llmdo.syntax.header import parse  # which imports a parser
 
-    again = parse(source, "\n".join(_quoted(header[1], source.returns)), aliases=True)
-    return problem if of_yaml(again.problems) else None
+    def is_read(returns: frozenset[int]) -> bool:
+        return not of_yaml(parse(source, "\n".join(_quoted(header[1], returns)), aliases=True).problems)
+
+    if is_read(source.returns):
+        return None
+    in_lf = _IN_LF if source.returns and is_read(frozenset()) else ""
+    return replace(problem, hint=f"{problem.hint or _AS_BLOCK}{in_lf}")
 
 
 def _quoted(header: str, returns: frozenset[int]) -> Iterator[str]:

@@ -18,12 +18,13 @@ from llmdo.features.claude.client import (
     settings_events,
 )
 from llmdo.features.claude.hooks import hooks_in, judge_events, judge_hooks
-from llmdo.features.claude.rules import RULES, approvals_in, flaw, mended
+from llmdo.features.claude.rules import RULES, SKILL, approvals_in, flaw, mended
 from llmdo.features.claude.session import SessionTools
 from llmdo.features.claude.settings import BYPASSES, KEYS, MODES, settings_of
+from llmdo.features.claude.skills import note_unloaded
 from llmdo.foreign import servers as mcp
 from llmdo.foreign.events import note_unheeded
-from llmdo.foreign.files import COUNTS, json_at, renaming
+from llmdo.foreign.files import COUNTS, json_at, line_out, renaming
 from llmdo.syntax.document import Place
 
 if TYPE_CHECKING:
@@ -95,6 +96,7 @@ def homes_of(files: Files, plugins: Sequence[ClaudePlugin], agents: Iterable[str
     commands: dict[str, list[str]] = {}
     for path in files.named(COMMANDS):
         commands.setdefault(above_own(path), []).append(path)
+    note_unloaded(files, (path for paths in commands.values() for path in paths if path.endswith(SKILL)))
     folders = {"", *map(above_own, [*nested, *agents]), *commands}
     folders = {folder for folder in folders if not f"{folder}/".startswith(OWN)}
     reader = _HomeReader(files, plugins)
@@ -227,9 +229,11 @@ class _HomeReader:
         """The settings at `path`, if they are those of Claude Code."""
         read = self.files.tree.read(path)
         if read and not read[1] and any(f'"{key}"' in read[0].text for key in _TELLING):
-            document = self.files.json(path)
-            if document and any(isinstance(document.data.get(key), dict) for key in _TELLING):
-                yield document
+            # Others' files of that name may have comments.
+            document = json_at(self.files.tree, path)
+            is_telling = document and any(isinstance(document.data.get(key), dict) for key in _TELLING)
+            if is_telling and (own := self.files.json(path)):
+                yield own
 
     def _declared(self, folder: str) -> dict[str, tuple[Server, Place]]:
         """The servers of the project and of every folder down to this one."""
@@ -278,7 +282,7 @@ class _HomeReader:
             message = "`enableAllProjectMcpServers` starts every server of `.mcp.json` without a question"
             hint = "name the servers in `enabledMcpjsonServers`"
             if items(document.data.get("enabledMcpjsonServers")):
-                hint = "take this line out: `enabledMcpjsonServers` names the servers that start"
+                hint = f"{line_out(place)}: `enabledMcpjsonServers` names the servers that start"
             self.files.note("LDO554", place, message, hint)
 
     def _judge_settings(self, settings: ClaudeSettings) -> None:

@@ -133,11 +133,12 @@ def _judge_matcher(files: Files, event: str, at: Place) -> None:
 def hooks_in(files: Files, tables: Iterable[Place], root: str) -> Iterator[ClaudeHook]:
     """The hooks of tables that may answer `allow`; those of no event are noted. `root` is their plugin's folder."""
     for place in tables:
-        for tool in sorted(table(place.data).keys() & LINES.keys()):
+        tools = sorted(table(place.data).keys() & LINES.keys())
+        for tool in tools:
             message = f"`{tool}` is a tool and no event, so Claude Code never runs this hook"
-            hint = f'write it below `PreToolUse`, with `"matcher": "{tool}"` and its commands in `hooks`'
             at = Place(place.document, (*place.route, tool), of_key=True)
-            files.note("LDO151", at, message, hint)
+            has_list = isinstance(table(place.data).get("PreToolUse"), list)
+            files.note("LDO151", at, message, _as_group(tool, has_list=has_list, has_others=len(tools) > 1))
         for event in sorted(_OF_TOOLS):
             for number, _ in enumerate(items(table(place.data).get(event))):
                 _judge_matcher(files, event, Place(place.document, (*place.route, event, number, "matcher")))
@@ -178,6 +179,15 @@ def _judge_groups(files: Files, event: str, groups: object, at: Place) -> None:
         elif not isinstance(table(group).get("matcher", ""), str):
             matcher = Place(at.document, (*at.route, number, "matcher"))
             files.note("LDO151", matcher, f"this matcher at `{event}` is no text{_UNRUN}", _AS_TEXT)
+
+
+def _as_group(tool: str, *, has_list: bool, has_others: bool) -> str:
+    """The hint for a hook below the name of a tool: the whole group, without whose `hooks` a file is skipped."""
+    group = f'{{"matcher": "{tool}", "hooks": [{{"type": "command", "command": "…"}}]}}'
+    if has_list:
+        return f"write `{group}` into the list `PreToolUse`, in place of it"
+    others = ", with the groups of the other tools in the same list" if has_others else ""
+    return f'write `"PreToolUse": [{group}]` in place of it{others}'
 
 
 def judge_hooks(files: Files, hooks: Iterable[ClaudeHook]) -> None:

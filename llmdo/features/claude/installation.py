@@ -22,9 +22,11 @@ if TYPE_CHECKING:
     from llmdo.foreign.tree import Tree
     from llmdo.syntax.document import Document
 
-_PARTS = ("agents/**/*.md", "commands/**/*.md", "skills/**/SKILL.md", "hooks/hooks.json", ".mcp.json")
+_PARTS = (
+    "agents/**/*.md", "commands/**/*.md", "skills/SKILL.md", "skills/*/SKILL.md", "hooks/hooks.json", ".mcp.json",
+)  # fmt: skip
 """Files of a plugin, which needs no manifest."""
-_OWN = (".claude/agents/**/*.md", ".claude/commands/**/*.md", ".claude/skills/**/SKILL.md", *SETTINGS)
+_OWN = (".claude/agents/**/*.md", ".claude/commands/**/*.md", ".claude/skills/*/SKILL.md", *SETTINGS)
 """Files of a project: a folder with one of them and without a manifest is no plugin."""
 _MANY = 10  # names of plugins in a hint
 
@@ -68,8 +70,12 @@ def _free(base: Tree, name: str) -> str:
     return folder
 
 
+def _files(tree: Tree) -> Files:
+    return Files(tree, "Claude Code", has_strict_json=True)
+
+
 def _market(tree: Tree) -> Document:
-    document = Files(tree, "Claude Code").json(MARKETPLACE)
+    document = _files(tree).json(MARKETPLACE)
     if document is None:
         raise LlmdoError(f"`{MARKETPLACE}` cannot be read")
     return document
@@ -86,7 +92,7 @@ def _some(names: list[str]) -> str:
 def _of_market(overlay: Overlay, entry: str) -> tuple[Overlay, str]:
     """The files of one plugin of a marketplace, with the list of that alone; and its folder in the project."""
     market = _market(overlay.added)
-    listed = entries_of(Files(overlay.added, "Claude Code"), Place(market, ()), "")
+    listed = entries_of(_files(overlay.added), Place(market, ()), "")
     roots = [(root, place) for root, place in listed if text(table(place.data).get("name")) == entry]
     if not roots:
         known = _names(market)
@@ -133,7 +139,7 @@ def _is_of(root: str) -> Callable[[str], bool]:
 
 def _enabled(overlay: Overlay, root: str) -> Overlay:
     """The same with settings that enable the plugin whose files are in `root`."""
-    names = [plugin.name for plugin in plugins_in(Files(overlay, "Claude Code")) if plugin.root == root]
+    names = [plugin.name for plugin in plugins_in(_files(overlay)) if plugin.root == root]
     if not names:
         raise LlmdoError("Claude Code would load no plugin from there: its manifest cannot be read")
     if "@" in names[0]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from llmdo.base.parts import items, table, text
 from llmdo.base.values import dataclass
 from llmdo.features.claude import PLUGINS
+from llmdo.features.claude.skills import skills_in
 from llmdo.foreign import servers as mcp
 from llmdo.syntax import globs
 from llmdo.syntax.document import Place
@@ -188,16 +189,9 @@ class _PluginReader:
             )
             hint = "leave `agents` out: what is in the folder `agents` is loaded by itself"
             self.files.note("LDO151", folder, message, hint)
-            return ClaudePlugin(
-                name=name,
-                root=self.root,
-                agents={},
-                commands=(),
-                servers={},
-                hooks=(),
-                at=at,
-                is_refused=True,
-            )
+            return self._refused(name, at)
+        if any(each.document.problems for each in self.declared):
+            return self._refused(name, at)
         servers = dict(self._servers(name))
         mcp.judge(self.files, servers)
         plugin = ClaudePlugin(
@@ -221,6 +215,18 @@ class _PluginReader:
             why = f", as the submodule `{module}` is not here" if module else self._of_link(self.root)
             self.files.note("LDO250", at, f"there are no files in `{self.root}`{why}")
         return plugin
+
+    def _refused(self, name: str, at: Place) -> ClaudePlugin:
+        return ClaudePlugin(
+            name=name,
+            root=self.root,
+            agents={},
+            commands=(),
+            servers={},
+            hooks=(),
+            at=at,
+            is_refused=True,
+        )
 
     def _name(self, *, is_alone: bool) -> str:
         named = self.declared if is_alone else self.declared[-1:]
@@ -261,20 +267,39 @@ class _PluginReader:
         where = "" if path.endswith((".json", ".md")) else " out of the project"
         return f" that llmdo reads, as it is a link{where}"
 
-    def _markdown(self, key: str, pattern: str) -> Iterator[str]:
-        """The Markdown files at a key, of folders those that fit the pattern."""
+    def _markdown(self, key: str) -> Iterator[str]:
+        """The Markdown files at a key, also those in folders."""
         for at, path in self._listed(key):
             if path.endswith(".md"):
                 names = [path] if self.files.source(path) is not None else []
             else:
-                names = [*self.files.named([f"{globs.escape(path)}/{pattern}" if path else pattern])]
+                names = [*self.files.named([f"{globs.escape(path)}/**/*.md" if path else "**/*.md"])]
             if not names:
                 self.files.note("LDO250", at, f"the plugin has no `{path}`{self._of_link(path)}")
             yield from names
 
+    def _skills(self) -> Iterator[str]:
+        """The skills in folders that are listed, and in `skills`; without both the plugin may be one itself."""
+        listed = [*self._listed("skills")]
+        for at, path in listed:
+            if path.endswith(".md"):
+                message = "`skills` names a file, not its folder, so Claude Code loads no skill from it"
+                written = text(at.data)
+                hint = f"write `{written.rpartition('/')[0]}` for `{written}`" if "/" in written else None
+                self.files.note("LDO151", at, message, hint)
+            elif names := skills_in(self.files, path):
+                yield from names
+            else:
+                self.files.note("LDO250", at, f"the plugin has no `{path}`{self._of_link(path)}")
+        if self.shares:
+            return
+        yield from skills_in(self.files, self._at("skills"))
+        if not listed and not self.files.named([self._glob("skills/**")]):
+            yield from self.files.named([self._glob("SKILL.md")])
+
     def _agents(self, name: str) -> dict[str, str]:
         if any(True for _ in self._values("agents")):
-            return dict.fromkeys(self._markdown("agents", "**/*.md"), f"{name}:")
+            return dict.fromkeys(self._markdown("agents"), f"{name}:")
         if self.shares:
             return {}
         folder = self._at("agents")
@@ -284,12 +309,9 @@ class _PluginReader:
         }
 
     def _commands(self) -> tuple[str, ...]:
-        paths = [*self._markdown("commands", "**/*.md"), *self._markdown("skills", "**/SKILL.md")]
-        if not self.shares:
-            default = [self._glob("skills/**/SKILL.md")]
-            if not any(True for _ in self._values("commands")):
-                default.append(self._glob("commands/**/*.md"))
-            paths += self.files.named(default)
+        paths = [*self._markdown("commands"), *self._skills()]
+        if not self.shares and not any(True for _ in self._values("commands")):
+            paths += self.files.named([self._glob("commands/**/*.md")])
         return tuple(dict.fromkeys(paths))
 
     def _servers(self, name: str) -> Iterator[tuple[str, tuple[Server, Place]]]:

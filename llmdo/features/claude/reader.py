@@ -13,7 +13,7 @@ from llmdo.base.source import Location
 from llmdo.base.values import dataclass, replace
 from llmdo.features.claude import AGENTS, IN_PLUGINS
 from llmdo.features.claude.agents import KEYS, AgentContext, AgentReader
-from llmdo.features.claude.headers import QUOTED, ignored
+from llmdo.features.claude.headers import ignored
 from llmdo.features.claude.homes import OWN, ClaudeHome, above_own, homes_of, with_plugin
 from llmdo.features.claude.plugins import plugins_in
 from llmdo.features.claude.session import MAIN, any_with, built_in_agents, main_session
@@ -61,7 +61,7 @@ DISTINCTIVE = frozenset({"color", "model", "name", "tools"})
 
 def read(tree: Tree) -> Team:
     """The agents of a project of Claude Code, and the session in which a person starts them."""
-    files = Files(tree, "Claude Code", cuts_headers=True)
+    files = Files(tree, "Claude Code", cuts_headers=True, has_strict_json=True)
     paths = files.find(AGENTS)
     plugins = plugins_in(files)
     samples = _samples(files, paths, {path for plugin in plugins for path in plugin.agents})
@@ -204,7 +204,7 @@ def _as_claude_code(
     if text is None or problem is None:
         return text, None
     message = f"{problem.message}, so Claude Code ignores the header{_LOADS_NONE if is_own else _LOADS_ALL}"
-    lost = finding("LDO152", problem.at, message, hint=problem.hint or QUOTED)
+    lost = finding("LDO152", problem.at, message, hint=problem.hint)
     kept = () if is_own else (lost,)
     return replace(text, document=Document(text.document.source, {}, dict, kept)), lost
 

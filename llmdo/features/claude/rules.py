@@ -7,7 +7,7 @@ from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
 from llmdo.base.diagnostic import finding
-from llmdo.features.claude.headers import QUOTED, ignored
+from llmdo.features.claude.headers import ignored
 from llmdo.foreign import reading
 from llmdo.foreign.commands import commands
 from llmdo.foreign.permissions import STRICTEST, PermissionRule, RuleTable, form, part
@@ -162,11 +162,11 @@ def approvals_in(files: Files, paths: Iterable[str]) -> Iterator[PermissionRule]
                 key = "description"
                 own = f" and its `{key}`" if key in header.document.data else ""
                 message = f"{problem.message}, so Claude Code ignores the header of the skill{own}"
-                files.problems.append(finding("LDO152", problem.at, message, hint=problem.hint or QUOTED))
+                files.problems.append(finding("LDO152", problem.at, message, hint=problem.hint))
             continue
         if problem := ignored(header.document.source):
             message = f"{problem.message}, so Claude Code ignores the header and its `{ALLOWED}`"
-            files.problems.append(finding("LDO151", problem.at, message, hint=problem.hint or QUOTED))
+            files.problems.append(finding("LDO151", problem.at, message, hint=problem.hint))
             continue
         files.problems.extend(header.document.problems)
         for tool, pattern, at in reading.tool_items(header.document, ALLOWED):

@@ -13,6 +13,7 @@ from llmdo.base.values import dataclass, field
 from llmdo.features.github_actions.workflow import in_checkout, texts_of_step
 from llmdo.foreign.files import json_at
 from llmdo.foreign.scripts import MAX_LENGTH, commands, lines_with_documents
+from llmdo.foreign.strict_json import is_strict_json
 from llmdo.syntax.discovery import leaves
 from llmdo.syntax.document import Document
 
@@ -64,10 +65,14 @@ class Checkout:
         """The file of the repository at `path`, unless a step removed it or wrote another."""
         return None if self._is_gone(path) or path in self.written else self.tree.read(path)
 
-    def json(self, path: str) -> Document | None:
-        """The JSON file at `path`, in the repository or written by a step."""
+    def json(self, path: str, *, is_strict: bool = False) -> Document | None:
+        """The JSON file at `path`, in the repository or written by a step.
+
+        With `is_strict` that is None for a file with a comment or another fault, which its client ignores.
+        """
         if path not in self.written:
-            return json_at(self, path)
+            document = json_at(self, path)
+            return document if document and (not is_strict or is_strict_json(document.source.text)) else None
         return document_of(self.written[path], self.site.place(self.site.run.key))
 
     def _is_gone(self, path: str) -> bool:
@@ -124,7 +129,9 @@ def json_of(value: str, at: Place, tree: Checkout) -> Document | None:
     path = value.strip().removeprefix("./")
     if path and path not in tree.written:
         path = in_checkout(path, tree.site.before)
-    return None if not path or (leaves(path) and path not in tree.written) else tree.json(path)
+    return (
+        None if not path or (leaves(path) and path not in tree.written) else tree.json(path, is_strict=True)
+    )
 
 
 def _moved(script: str, until: tuple[str, ...]) -> Iterator[tuple[str, bool]]:

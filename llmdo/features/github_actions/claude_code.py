@@ -55,6 +55,7 @@ from llmdo.features.github_actions.tokens import (
 from llmdo.features.github_actions.workflow import TokenPermissions, Variable
 from llmdo.foreign import reading
 from llmdo.foreign.commands import commands
+from llmdo.foreign.files import line_out
 from llmdo.foreign.instead import LONGEST
 from llmdo.foreign.permissions import PermissionRule, part
 from llmdo.foreign.team import capability_of
@@ -153,7 +154,7 @@ def claude_problems(site: Site, tree: Checkout) -> Iterator[Diagnostic]:
         if obeyed.name == BYPASSES and obeyed.at:
             message = f"the release of Claude Code in `{site.document.source.path}` obeys mode `{BYPASSES}`"
             where = "use `v1` of the action" if site.run.key == "uses" else "install 2.1.257 or later"
-            hint = f"{where} there, or take this line out and allow by name what it needs"
+            hint = f"{where} there, or {line_out(obeyed.at)}, and allow by name what it needs"
             yield finding("LDO554", obeyed.at.location, message, hint=hint)
     if mode and mode[0] == BYPASSES:
         message = "Claude Code is told to skip permissions here, so no tool is refused"
@@ -216,7 +217,7 @@ def is_unchecked_after_a_run(site: Site) -> bool:
 def _settings(site: Site, tree: Checkout, options: ClaudeOptions) -> ClaudeSettings:
     """The permissions of the project, and those that the step adds."""
     paths = SETTINGS if options.reads_project else ()
-    own = [document for path in paths if (document := tree.json(path))]
+    own = [document for path in paths if (document := tree.json(path, is_strict=True))]
     others: list[Document] = []
     if any(path in tree.written and tree.json(path) is None for path in paths):
         options.unknown = site.at

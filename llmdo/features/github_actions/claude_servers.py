@@ -107,7 +107,7 @@ def _of_github(server: str, tool: str, token: TokenPermissions | None) -> tuple[
 def _declared(tree: Checkout, options: ClaudeOptions) -> tuple[dict[str, tuple[Server, Place]], bool]:
     """The servers that files and options declare, and whether all of these options are known."""
     known: dict[str, tuple[Server, Place]] = {}
-    if options.reads_project and (document := tree.json(_SERVERS)):
+    if options.reads_project and (document := tree.json(_SERVERS, is_strict=True)):
         known.update(servers.servers_in(document, "mcpServers"))
     is_known = True
     for value, at in options.servers:
@@ -145,7 +145,10 @@ def _may_be_declared(site: Site, tree: Checkout, options: ClaudeOptions) -> bool
     """Whether a person, a plugin, a step or a file that cannot be read may declare servers."""
     inputs = table(site.step.get("with"))
     own = (*inputs, text(inputs.get("claude_args")), *site.run.words)
-    files = [*map(tree.json, SETTINGS), *(json_of(value, at, tree) for value, at in options.settings)]
+    files = [
+        *(tree.json(path, is_strict=True) for path in SETTINGS),
+        *(json_of(value, at, tree) for value, at in options.settings),
+    ]
     is_there = tree.read(_SERVERS) is not None or _SERVERS in tree.written
     return (
         not site.is_fresh

@@ -338,7 +338,7 @@ class _OpencodeProject:
             if not is_built_in and not set(called) & set("*?") and called not in names:
                 key = rule.at._replace(of_key=True)
                 message = f"there is no agent `{excerpt(called)}` that could be called"
-                self.files.note("LDO250", key, message, renaming(key, called, nearest(called, names)))
+                self.files.lacking_agent(key, message, called, names)
 
 
 def _may_search(model: str) -> bool:
