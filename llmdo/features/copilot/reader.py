@@ -13,6 +13,7 @@ from llmdo.features.copilot import AGENT, LOOKED_AT, MODE, PAGES, PROMPT, TEXTS,
 from llmdo.features.copilot.client import hook_events, session_events
 from llmdo.features.copilot.editor_settings import is_nested_in_editor
 from llmdo.features.copilot.handoffs import HANDOFFS, kept, meant
+from llmdo.features.copilot.names import name_of, names_in, stem_of
 from llmdo.features.copilot.tools import IN_EDITOR, KnownServer, Tools, Where
 from llmdo.features.copilot.unknown_names import UnknownNames
 from llmdo.features.copilot.variants import (
@@ -27,7 +28,7 @@ from llmdo.features.copilot.variants import (
 from llmdo.foreign import reading
 from llmdo.foreign import servers as mcp
 from llmdo.foreign.files import Files
-from llmdo.foreign.team import MAX_NAME, Agent, AgentCall, Team
+from llmdo.foreign.team import Agent, AgentCall, Team
 from llmdo.syntax.document import Place
 
 if TYPE_CHECKING:
@@ -35,7 +36,6 @@ if TYPE_CHECKING:
 
     from llmdo.base.diagnostic import Diagnostic
     from llmdo.foreign.tree import Tree
-    from llmdo.syntax.document import Document
 
 FOR_COMMAND_LINE = (".mcp.json", ".github/mcp.json")
 DECLARED_SERVERS = (
@@ -76,7 +76,7 @@ def read(tree: Tree) -> Team:
     texts = [*reader.loaded(paths)]
     reader.elsewhere(paths)
     is_nested = bool(texts) and is_nested_in_editor(files) and len(texts) > 1
-    project = _CopilotProject(dict(reader.servers()) if texts else {}, _names(texts), is_nested)
+    project = _CopilotProject(dict(reader.servers()) if texts else {}, names_in(texts), is_nested)
     readers = [_CopilotFileReader(reader, project, path, text) for path, text in texts]
     for file in readers:
         file.judge()
@@ -102,31 +102,9 @@ def read(tree: Tree) -> Team:
     )
 
 
-def _names(texts: Iterable[tuple[str, reading.Text]]) -> Mapping[str, str]:
-    """The names of agents, by the names others may use."""
-    names: dict[str, str] = {}
-    for path, text in texts:
-        name = _name_of(path, text.document)
-        for other in (_stem(path), name) if not path.endswith(PROMPT) else ():
-            names.setdefault(other.casefold(), name)
-    return names
-
-
 def _starts_unasked(agent: Agent) -> bool:
     """Whether it has a server that starts unasked."""
     return any(grant.server is not None and grant.decision == "allowed" for grant in agent.grants)
-
-
-def _stem(path: str) -> str:
-    name = PurePosixPath(path).name
-    return next((name.removesuffix(end) for end in (AGENT, MODE, PROMPT, ".md") if name.endswith(end)), name)
-
-
-def _name_of(path: str, document: Document) -> str:
-    """The name of an agent: by its header, else by its file; a prompt as people type it."""
-    name = document.data.get("name")
-    own = name.strip() if isinstance(name, str) and name.strip() else _stem(path)
-    return excerpt(f"/{own}" if path.endswith(PROMPT) else own, MAX_NAME)
 
 
 def _names_tools(value: object) -> TypeGuard[str | list[object]]:
@@ -214,7 +192,7 @@ class _CopilotReader:
             for path in self.files.tree.find([_OF_CLAUDE])[0]:
                 read = self.files.tree.read(path)
                 text = reading.text(read[0], ("name",)) if read else None
-                names.update((_stem(path), _name_of(path, text.document) if text else ""))
+                names.update((stem_of(path), name_of(path, text.document) if text else ""))
             self._of_claude = frozenset(name.casefold() for name in names)
         return key in self._of_claude
 
@@ -288,7 +266,7 @@ class _CopilotFileReader:
         description, model = header.get("description"), header.get("model")
         closed_by = self._closed_by()
         return Agent(
-            name=_name_of(self.path, self.text.document),
+            name=name_of(self.path, self.text.document),
             at=at,
             path=self.path,
             prompt=self.text.prompt,

@@ -122,16 +122,15 @@ def document_of(value: str, at: Place) -> Document | None:
     return Document(at.document.source, table(data), lambda: {("permissions",): (span, span)} if span else {})
 
 
-def json_of(value: str, at: Place, tree: Checkout) -> Document | None:
-    """A JSON text, or that of a file of the repository; None if neither is known."""
+def json_of(value: str, at: Place, tree: Checkout, *, is_strict: bool = True) -> Document | None:
+    """A JSON text, or that of a file of the repository, which may be `is_strict`; None if neither is known."""
     if value.lstrip().startswith("{"):
         return document_of(value, at)
     path = value.strip().removeprefix("./")
     if path and path not in tree.written:
         path = in_checkout(path, tree.site.before)
-    return (
-        None if not path or (leaves(path) and path not in tree.written) else tree.json(path, is_strict=True)
-    )
+    is_unknown = not path or (leaves(path) and path not in tree.written)
+    return None if is_unknown else tree.json(path, is_strict=is_strict)
 
 
 def _moved(script: str, until: tuple[str, ...]) -> Iterator[tuple[str, bool]]:

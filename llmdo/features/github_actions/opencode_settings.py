@@ -70,7 +70,9 @@ def _own_file(site: Site, tree: Checkout) -> Document | None:
     folder = text(site.step.get("working-directory"))
     if path == variable.value.strip() and folder:
         path = posixpath.join(folder, path)
-    return None if posixpath.normpath(path) in SETTINGS else json_of(path, variable.at, tree)
+    if posixpath.normpath(path) in SETTINGS:
+        return None
+    return json_of(path, variable.at, tree, is_strict=False)
 
 
 def servers_at(documents: Iterable[Document]) -> dict[str, dict[str, object]]:
