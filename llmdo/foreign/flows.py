@@ -13,6 +13,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from llmdo.foreign.building import EVENTS, named
+from llmdo.foreign.gh import WRITES_THERE
 from llmdo.foreign.known_servers import DATA, known_server, reaches_any_host
 from llmdo.foreign.lines import changed_on_github
 from llmdo.foreign.picking import flows_apart
@@ -390,9 +391,11 @@ class _Tools:
             return (WayOut.ANY_HOST if shape.toolset in self._reaching else way) if is_way else None
         if not Capability("net").covers_name(row.name):
             return None
-        if changed_on_github(shape.declared):
+        is_any = row.scope is None or row.is_everywhere
+        # A shell that writes there by commands of its own may send elsewhere by others.
+        if changed_on_github(shape.declared) and not (is_any and WRITES_THERE in shape.declared):
             return WayOut.PUBLIC_HOST
-        if row.scope is None or row.is_everywhere:
+        if row.scope is None or is_any:
             return None if self._is_guess(shape) else WayOut.ANY_HOST
         only_fetches = {each.name for each in shape.declared} == _FETCH
         if only_fetches and _is_of(row.scope, _FORGES):
@@ -432,7 +435,8 @@ class _Tools:
     def _is_of_repository(self, shape: Shape) -> bool:
         """Whether a call only writes to the repository of its run, or of that run's token."""
         names = changed_on_github(shape.declared)
-        return _tools(shape) <= self._of_repository or bool(names and "x.github.any" not in names)
+        is_of_token = bool(names) and all(name.endswith("-write") for name in names)
+        return _tools(shape) <= self._of_repository or is_of_token
 
     def _is_in(self, runs_in: str, name: str, shape: Shape) -> bool:
         """Whether the agent has one of the tools of a call at that place."""

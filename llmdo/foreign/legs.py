@@ -59,6 +59,8 @@ class FlowLeg(NamedTuple):
     """Whether a rule that allows the tool is its place, before what gives the tool."""
     capability: str = ""
     """The name of the capability that its end raises; empty for any."""
+    is_anywhere: bool = False
+    """Whether it reaches any host, so that a rule for some is none about it."""
 
 
 def places(project: Foreign, flow: Flow) -> list[Related]:
@@ -156,6 +158,7 @@ def legs_of(flow: Flow) -> tuple[FlowLeg, FlowLeg, FlowLeg]:
             row.tool,
             is_ruled=True,
             capability=row.capability.name,
+            is_anywhere=flow.way == WayOut.ANY_HOST,
         ),
     )
 
@@ -190,7 +193,7 @@ def grant_of(project: Foreign, leg: FlowLeg) -> Grant | None:
     """The grant of the tool at the end of a leg, or what is run at an event."""
 
     def strictness(grant: Grant) -> tuple[bool, bool, tuple[int, str], int]:
-        raised = {each.name for each in grant.capabilities}
+        raised = {each.name for each in grant.capabilities if not (leg.is_anywhere and each.scope)}
         lacks = bool(leg.capability) and leg.capability not in raised
         gravest = min(map(gravity, grant.capabilities), default=_NO_GRAVITY)
         return grant.decision != "allowed", lacks, gravest, _oddity(grant, leg)

@@ -65,6 +65,8 @@ SEARCHES = ("data.untrusted", "net.search")
 SERVES = ("data.untrusted", "mcp.call")
 RUNS_OWN = ("proc.exec",)
 READS_GITHUB = ("data.untrusted", "x.github.read")
+WRITES_GITHUB = ("net.connect:github.com", "x.github.write")
+"""Writes there with a person's own account: to any repository at which anybody may."""
 PUSHES = "x.github.contents-write"
 """Changes the files, branches and releases of a repository on GitHub."""
 
