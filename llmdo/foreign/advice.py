@@ -37,7 +37,6 @@ from llmdo.foreign.edits import (
     without_its_list,
 )
 from llmdo.foreign.flows import EVENT, WayOut
-from llmdo.foreign.gh import WRITES_THERE
 from llmdo.foreign.instead import (
     ALL,
     ASKED,
@@ -58,7 +57,7 @@ from llmdo.foreign.instead import (
     name_at,
     runs_commands,
 )
-from llmdo.foreign.legs import FlowLeg, grant_of, grants_of, is_called, leg_of, legs_of, place_of
+from llmdo.foreign.legs import FlowLeg, grant_of, is_called, leg_of, legs_of, place_of, writes_by_rules
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -275,7 +274,7 @@ def _edits(project: Foreign, flow: Flow) -> Iterator[FlowEdit]:
     given = grant_of(project, source)
     is_plain = given is not None and not given.narrower and not given.is_default
     legs = [source, way] if len(flow.sources) == 1 and len(flow.ends) > 1 and is_plain else [way, source]
-    if flow.guess == "server" or (source[1:3] == way[1:3] and _writes_by_rules(project, way)):
+    if flow.guess == "server" or (source[1:3] == way[1:3] and writes_by_rules(project, way)):
         legs = [way, source]  # the server may bring words as well; of a shell, rules are what lets it send
     elif flow.way in (WayOut.PUBLIC_HOST, WayOut.OPEN_SERVER):  # to write there is mostly what it is for
         is_apart = private[1:3] != way[1:3] and "(" in private.tool
@@ -298,13 +297,6 @@ def _edits(project: Foreign, flow: Flow) -> Iterator[FlowEdit]:
     if cut := without_calls(project, flow):
         yield cut
     yield from filter(None, (_of_settings(project, leg, every) for leg in legs if leg is not private))
-
-
-def _writes_by_rules(project: Foreign, way: FlowLeg) -> bool:
-    """Whether rules let a shell go unasked by which something gets out, and a command of it writes to GitHub."""
-    allowed, every = grant_of(project, way), grants_of(project, way)
-    writes = any(WRITES_THERE in each.capabilities for each in every if each.decision == "allowed")
-    return writes and allowed is not None and bool(allowed.unasked_by)
 
 
 def _of_settings(project: Foreign, leg: FlowLeg, every: frozenset[Spot]) -> FlowEdit | None:

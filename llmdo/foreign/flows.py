@@ -13,9 +13,8 @@ from itertools import chain
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from llmdo.foreign.building import EVENTS, named
-from llmdo.foreign.gh import WRITES_THERE
 from llmdo.foreign.known_servers import DATA, known_server, reaches_any_host
-from llmdo.foreign.lines import changed_on_github
+from llmdo.foreign.lines import ANYWHERE_ON_GITHUB, WRITES_THERE, changed_on_github
 from llmdo.foreign.picking import flows_apart
 from llmdo.foreign.plainest import plainest
 from llmdo.foreign.running import runs_files
@@ -391,11 +390,10 @@ class _Tools:
             return (WayOut.ANY_HOST if shape.toolset in self._reaching else way) if is_way else None
         if not Capability("net").covers_name(row.name):
             return None
-        is_any = row.scope is None or row.is_everywhere
         # A shell that writes there by commands of its own may send elsewhere by others.
-        if changed_on_github(shape.declared) and not (is_any and WRITES_THERE in shape.declared):
+        if changed_on_github(shape.declared) and WRITES_THERE not in shape.declared:
             return WayOut.PUBLIC_HOST
-        if row.scope is None or is_any:
+        if row.scope is None or row.is_everywhere:
             return None if self._is_guess(shape) else WayOut.ANY_HOST
         only_fetches = {each.name for each in shape.declared} == _FETCH
         if only_fetches and _is_of(row.scope, _FORGES):
@@ -435,8 +433,7 @@ class _Tools:
     def _is_of_repository(self, shape: Shape) -> bool:
         """Whether a call only writes to the repository of its run, or of that run's token."""
         names = changed_on_github(shape.declared)
-        is_of_token = bool(names) and all(name.endswith("-write") for name in names)
-        return _tools(shape) <= self._of_repository or is_of_token
+        return _tools(shape) <= self._of_repository or bool(names and names.isdisjoint(ANYWHERE_ON_GITHUB))
 
     def _is_in(self, runs_in: str, name: str, shape: Shape) -> bool:
         """Whether the agent has one of the tools of a call at that place."""

@@ -9,14 +9,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from llmdo.foreign.lines import READS_GITHUB, WRITES_GITHUB
-from llmdo.policy.authority import Capability
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
 
 GH = "gh"
-WRITES_THERE = Capability.parse(WRITES_GITHUB[0])
-"""The capability of a shell whose commands write there, which no other rule about commands has."""
 _OF_ITS_PEOPLE = frozenset({"auth", "cache", "label", "release", "workflow"})
 """Nouns of which only those who may write to a repository make the texts."""
 _WITH_VERBS = frozenset({"cache", "gist", "issue", "label", "pr", "release", "repo", "run", "workflow"})

@@ -10,7 +10,7 @@ from llmdo.foreign.building import named, named_events
 from llmdo.foreign.commands import through
 from llmdo.foreign.edits import NUMBERED, as_named, way_text
 from llmdo.foreign.flows import WayOut
-from llmdo.foreign.lines import READS_GITHUB
+from llmdo.foreign.lines import READS_GITHUB, WRITES_THERE
 from llmdo.foreign.server_words import in_words, says_making, says_reading
 from llmdo.policy.authority import gravity
 from llmdo.policy.shell.programs import is_launcher
@@ -223,3 +223,10 @@ def grants_of(project: Foreign, leg: FlowLeg) -> list[Grant]:
     given = agent.grants if agent else of_events.get(leg.path[-2].name, ())
     toolset = NUMBERED.sub("", leg.path[-1].name)
     return [each for each in given if (each.toolset, each.tool) == (toolset, leg.tool)]
+
+
+def writes_by_rules(project: Foreign, way: FlowLeg) -> bool:
+    """Whether rules let a shell go unasked by which something gets out, and a command of it writes to GitHub."""
+    allowed, every = grant_of(project, way), grants_of(project, way)
+    writes = any(WRITES_THERE in each.capabilities for each in every if each.decision == "allowed")
+    return writes and allowed is not None and bool(allowed.unasked_by)

@@ -67,6 +67,10 @@ RUNS_OWN = ("proc.exec",)
 READS_GITHUB = ("data.untrusted", "x.github.read")
 WRITES_GITHUB = ("net.connect:github.com", "x.github.write")
 """Writes there with a person's own account: to any repository at which anybody may."""
+WRITES_THERE = Capability.parse(WRITES_GITHUB[0])
+"""The capability of a shell whose commands write there, which no other rule about commands has."""
+ANYWHERE_ON_GITHUB = frozenset({"x.github.any", WRITES_GITHUB[1]})
+"""The names of what may change any repository."""
 PUSHES = "x.github.contents-write"
 """Changes the files, branches and releases of a repository on GitHub."""
 

@@ -15,9 +15,9 @@ from llmdo.features.claude.rules import ALLOWED, RULES, flaw
 from llmdo.features.claude.sandbox import reach_in_sandbox
 from llmdo.features.claude.table import FILING, READ_ONLY
 from llmdo.foreign.flows import is_writable
-from llmdo.foreign.gh import WRITES_THERE
 from llmdo.foreign.instead import ASKED as ASKED_ABOUT
 from llmdo.foreign.instead import REFUSED
+from llmdo.foreign.lines import WRITES_THERE
 from llmdo.foreign.permissions import CONNECTS, PermissionRule, PermissionRuling, parted, written
 from llmdo.policy.shell.rules import UNLISTED
 from llmdo.syntax.document import Place

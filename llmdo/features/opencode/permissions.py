@@ -12,8 +12,8 @@ from llmdo.features.opencode.patterns import joint, matches_quoted
 from llmdo.features.opencode.table import SEARCH, SEARCHING_MODELS, TABLE
 from llmdo.foreign import reading, servers
 from llmdo.foreign.files import COUNTS, renaming
-from llmdo.foreign.gh import WRITES_THERE
 from llmdo.foreign.instead import ASKED
+from llmdo.foreign.lines import WRITES_THERE
 from llmdo.foreign.permissions import LAST, WORDS, PermissionRule, PermissionRuling, RuleTable
 from llmdo.policy.authority import STRICTNESS
 from llmdo.policy.shell.rules import UNLISTED
