@@ -17,7 +17,7 @@ from llmdo.foreign.known_servers import DATA, known_server, reaches_any_host
 from llmdo.foreign.lines import ANYWHERE_ON_GITHUB, WRITES_THERE, changed_on_github
 from llmdo.foreign.picking import flows_apart
 from llmdo.foreign.plainest import plainest
-from llmdo.foreign.running import runs_files
+from llmdo.foreign.running import changes_files, runs_files
 from llmdo.foreign.server_words import (
     ONLY_SEARCH,
     OPEN_SERVERS,
@@ -289,7 +289,7 @@ class _Tools:
         if grant.may_lack:
             self._offered.add((name, grant.tool))
         self._runs_in.setdefault((name, grant.toolset, grant.tool), set()).add(grant.runs_in)
-        if grant.decision == "allowed" and Capability("fs.write") in grant.capabilities:
+        if grant.decision == "allowed" and changes_files(grant):
             self._writers.add(name)
         if is_steered and grant.decision == "allowed" and runs_files(grant):
             self._runs_files.setdefault(name, set()).add((grant.toolset, grant.tool))
