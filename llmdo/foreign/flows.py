@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from llmdo.foreign.building import EVENTS, named
 from llmdo.foreign.known_servers import DATA, known_server, reaches_any_host
-from llmdo.foreign.lines import ANYWHERE_ON_GITHUB, WRITES_THERE, changed_on_github
+from llmdo.foreign.lines import ANYWHERE_ON_GITHUB, WRITES_THERE, brings_page, changed_on_github
 from llmdo.foreign.picking import flows_apart
 from llmdo.foreign.plainest import plainest
 from llmdo.foreign.running import changes_files, runs_files
@@ -336,7 +336,7 @@ class _Tools:
             is_page = (
                 shape.tool.startswith(_SEARCHES)
                 or shape.toolset in self._browsers
-                or (_connects(shape) and shape.toolset not in self._known)
+                or (brings_page(shape.declared) and shape.toolset not in self._known)
             )
             own = _FETCHED if is_page else own
         return own in levels and self._is_in(runs_in, name, shape)
@@ -388,6 +388,8 @@ class _Tools:
             is_sender = shape.toolset in self._senders and not self._only_asks(shape)
             way = WayOut.OPEN_SERVER if is_sender else None
             return (WayOut.ANY_HOST if shape.toolset in self._reaching else way) if is_way else None
+        if row == WRITES_THERE:
+            return WayOut.PUBLIC_HOST
         if not Capability("net").covers_name(row.name):
             return None
         # A shell that writes there by commands of its own may send elsewhere by others.
@@ -459,6 +461,8 @@ def _is_declared(server: Server) -> bool:
 def lets_out(able: Iterable[Capability]) -> bool:
     """Whether a rule that allows this lets something out: to any host, or to one that anybody can write to."""
     able = (*able,)
+    if WRITES_THERE in able:
+        return True
     only_fetches = {each.name for each in able} == _FETCH
     return any(
         Capability("net").covers_name(each.name)
@@ -492,10 +496,3 @@ def _events(project: Foreign) -> tuple[set[str], set[str]]:
     events = [event for agent in project.team.agents for event in agent.events]
     unknown = {each.toolset for each in events if not any(able.scope for able in each.capabilities)}
     return {each.toolset for each in events}, unknown
-
-
-def _connects(shape: Shape) -> bool:
-    """Whether a call brings a page of some host; what GitHub's commands read there, somebody has sent."""
-    names = {each.name for each in shape.declared}
-    is_of_github = any(name.startswith("x.github.") for name in names)
-    return not is_of_github and any(Capability("net").covers_name(name) for name in names)
