@@ -70,6 +70,7 @@ from llmdo.foreign.legs import (
     leg_of,
     legs_of,
     place_of,
+    writes_by_rules,
 )
 
 if TYPE_CHECKING:
@@ -282,8 +283,8 @@ def _edits(project: Foreign, flow: Flow) -> Iterator[FlowEdit]:
     given = grant_of(project, source)
     is_plain = given is not None and not given.narrower and not given.is_default
     legs = [source, way] if len(flow.sources) == 1 and len(flow.ends) > 1 and is_plain else [way, source]
-    if flow.guess == "server":
-        legs = [way, source]  # the server may bring words as well
+    if flow.guess == "server" or (source[1:3] == way[1:3] and writes_by_rules(project, way)):
+        legs = [way, source]  # the server may bring words as well; of a shell, rules are what lets it send
     elif flow.way in (WayOut.PUBLIC_HOST, WayOut.OPEN_SERVER):  # to write there is mostly what it is for
         is_apart = private[1:3] != way[1:3] and "(" in private.tool
         legs = [private, source, way] if is_apart else [source, way]

@@ -6,7 +6,8 @@ import itertools
 import re
 from typing import TYPE_CHECKING
 
-from llmdo.foreign.lines import EDITS, FETCHES, READS_GITHUB
+from llmdo.foreign.gh import GH, of_gh, shown_by_gh, written_by_gh
+from llmdo.foreign.lines import EDITS, FETCHES
 from llmdo.policy.authority import Capability
 from llmdo.policy.shell.programs import (
     BEFORE_PROGRAMS,
@@ -118,15 +119,6 @@ _REQUESTS = frozenset({"curl", "http", "https", "xh"})
 """
 _OF_REQUESTS = tuple(map(Capability, sorted({*EDITS, *FETCHES})))
 _PROGRAM = re.compile(r"[^\s:*]+")
-_OF_ITS_PEOPLE = frozenset({"auth", "cache", "label", "release", "workflow"})
-"""Nouns of GitHub's own program of which only those who may write to a repository make the texts."""
-_WITH_VERBS = frozenset({"cache", "issue", "label", "pr", "release", "repo", "run", "workflow"})
-_WITHOUT_VERBS = frozenset({"api", "auth", "search", "status"})
-_SHOWN_BY_VERBS = frozenset(
-    {"", "checks", "checkout", "diff", "download", "list", "ls", "status", "view", "watch"}
-)
-_READS_ITS_OWN = ("x.github.read",)
-
 _PLAIN_NAMES = frozenset({
     "as", "cat", "comm", "cp", "du", "gh", "ip", "pr", "ps", "set", "ss", "systemd", "tc", "tr",
 })  # fmt: skip
@@ -251,10 +243,17 @@ def _begins(words: tuple[str, ...], beginning: tuple[str, ...]) -> bool:
 
 
 def besides(pattern: str, *, is_prefix: bool = False) -> tuple[Capability, ...]:
-    """The capabilities of the matching commands beside the running of programs: of a request, or of what `gh` shows."""
-    program, *words = _plain(tuple(map(_name, _REST.sub("", pattern).split()))) or ("",)
-    shown = shown_by_gh(*words[:2]) if program == "gh" and words else ()
-    return requests(pattern, is_prefix=is_prefix) or tuple(map(Capability, shown))
+    """The capabilities of the matching commands beside the running of programs: of a request, or of those of `gh`."""
+    return requests(pattern, is_prefix=is_prefix) or _by_gh(pattern, is_prefix=is_prefix)
+
+
+def _by_gh(pattern: str, *, is_prefix: bool) -> tuple[Capability, ...]:
+    """The capabilities of the matching commands of GitHub's own program."""
+    before, star, _ = pattern.partition("*")
+    program, *words = _plain(tuple(map(_name, before.removesuffix(":").split()))) or ("",)
+    is_stem = bool(star) and not before.endswith((" ", ":"))
+    raised = of_gh(words, is_open=is_prefix or bool(star), is_stem=is_stem) if program == GH and words else ()
+    return tuple(map(Capability.parse, raised))
 
 
 def requests(pattern: str, *, is_prefix: bool = False) -> tuple[Capability, ...]:
@@ -263,17 +262,12 @@ def requests(pattern: str, *, is_prefix: bool = False) -> tuple[Capability, ...]
     return _OF_REQUESTS if program and program[0] in _REQUESTS else ()
 
 
-def shown_by_gh(noun: str, verb: str = "") -> tuple[str, ...]:
-    """The capabilities of what GitHub's own program shows by a command, such as the words of whoever wrote an issue."""
-    if noun in _WITHOUT_VERBS or (noun in _WITH_VERBS and verb in _SHOWN_BY_VERBS):
-        return _READS_ITS_OWN if noun in _OF_ITS_PEOPLE else READS_GITHUB
-    return ()
-
-
 def only_shows(pattern: str) -> bool:
     """Whether the matching commands of GitHub's own program send nothing: `gh api` and `gh pr` with any verb may."""
     program, *words = _plain(tuple(map(_name, _REST.sub("", pattern).split()))) or ("",)
-    return program == "gh" and len(words) > 1 and words[0] != "api" and bool(shown_by_gh(*words[:2]))
+    return (
+        program == GH and len(words) > 1 and not written_by_gh(*words[:2]) and bool(shown_by_gh(*words[:2]))
+    )
 
 
 def listed_in(permissions: Mapping[str, Sequence[str]]) -> tuple[tuple[str, ...], ...]:

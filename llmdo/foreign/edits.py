@@ -32,6 +32,7 @@ from llmdo.foreign.instead import (
     permission_of,
     runs_commands,
 )
+from llmdo.foreign.running import changes_files, checks_out
 from llmdo.policy.authority import Capability
 from llmdo.policy.vocabulary import UNTRUSTED
 from llmdo.syntax.document import Place
@@ -353,17 +354,19 @@ def _is_in_one_list(place_of_it: Place, at: Place) -> bool:
 def without_files(agent: Agent) -> str | None:
     """The edit by which an agent no longer changes the files that its commands run."""
     writing = {
-        grant.tool: grant
-        for grant in agent.grants
-        if grant.decision == "allowed" and Capability("fs.write") in grant.capabilities
+        grant.tool: grant for grant in agent.grants if grant.decision == "allowed" and changes_files(grant)
     }
     if not writing:
         return None
-    tools, first = ",".join(sorted(writing)), next(iter(writing.values()))
-    is_refused = all(each.refusal for each in writing.values())
-    change = f"write {first.refusal.replace(first.tool, tools, 1)}" if is_refused else f"deny `{tools}`"
-    at = (is_refused and first.refusal_at) or first.rule_at or first.at
-    return f"{change} ({place(at.location)}); it then changes no files"
+    fetching = {tool: grant for tool, grant in writing.items() if checks_out(grant)}
+    changes = [f"take `{excerpt(tool)}` out ({place(each.at.location)})" for tool, each in fetching.items()]
+    if own := {tool: grant for tool, grant in writing.items() if tool not in fetching}:
+        tools, first = ",".join(sorted(own)), next(iter(own.values()))
+        is_refused = all(each.refusal for each in own.values())
+        change = f"write {first.refusal.replace(first.tool, tools, 1)}" if is_refused else f"deny `{tools}`"
+        at = (is_refused and first.refusal_at) or first.rule_at or first.at
+        changes = [f"{change} ({place(at.location)})", *changes]
+    return f"{'; and '.join(changes)}; it then changes no files"
 
 
 def quoted(tools: str) -> str:

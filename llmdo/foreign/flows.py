@@ -16,10 +16,10 @@ from llmdo.base.values import replace
 from llmdo.foreign.building import EVENTS, named
 from llmdo.foreign.hosts import FETCH, FORGES, SEARCH, is_below, is_writable
 from llmdo.foreign.known_servers import DATA, known_server, reaches_any_host
-from llmdo.foreign.lines import changed_on_github
+from llmdo.foreign.lines import ANYWHERE_ON_GITHUB, WRITES_THERE, brings_page, changed_on_github
 from llmdo.foreign.picking import flows_apart
 from llmdo.foreign.plainest import plainest
-from llmdo.foreign.running import runs_files
+from llmdo.foreign.running import changes_files, runs_files
 from llmdo.foreign.server_words import (
     ONLY_SEARCH,
     OPEN_SERVERS,
@@ -271,7 +271,7 @@ class _Tools:
         if grant.may_lack:
             self._offered.add((name, grant.tool))
         self._runs_in.setdefault((name, grant.toolset, grant.tool), set()).add(grant.runs_in)
-        if grant.decision == "allowed" and Capability("fs.write") in grant.capabilities:
+        if grant.decision == "allowed" and changes_files(grant):
             self._writers.add(name)
         if is_steered and grant.decision == "allowed" and runs_files(grant):
             self._runs_files.setdefault(name, set()).add((grant.toolset, grant.tool))
@@ -332,7 +332,7 @@ class _Tools:
             is_page = (
                 shape.tool.startswith(_SEARCHES)
                 or shape.toolset in self._browsers
-                or (_connects(shape) and shape.toolset not in self._known)
+                or (brings_page(shape.declared) and shape.toolset not in self._known)
             )
             own = _FETCHED if is_page else own
         return own in levels and self._is_in(runs_in, name, shape)
@@ -385,9 +385,12 @@ class _Tools:
             is_sender = shape.toolset in self._senders and not self._only_asks(shape)
             way = WayOut.OPEN_SERVER if is_sender else None
             return (WayOut.ANY_HOST if shape.toolset in self._reaching else way) if is_way else None
+        if row == WRITES_THERE:
+            return WayOut.PUBLIC_HOST
         if not Capability("net").covers_name(row.name):
             return None
-        if changed_on_github(shape.declared):
+        # A shell that writes there by commands of its own may send elsewhere by others.
+        if changed_on_github(shape.declared) and WRITES_THERE not in shape.declared:
             return WayOut.PUBLIC_HOST
         if row.scope is None or row.is_everywhere:
             return None if self._is_guess(shape) else WayOut.ANY_HOST
@@ -444,7 +447,7 @@ class _Tools:
     def _is_of_repository(self, shape: Shape) -> bool:
         """Whether a call only writes to the repository of its run, or of that run's token."""
         names = changed_on_github(shape.declared)
-        return _tools(shape) <= self._of_repository or bool(names and "x.github.any" not in names)
+        return _tools(shape) <= self._of_repository or bool(names and names.isdisjoint(ANYWHERE_ON_GITHUB))
 
     def _is_in(self, runs_in: str, name: str, shape: Shape) -> bool:
         """Whether the agent has one of the tools of a call at that place."""
@@ -482,10 +485,3 @@ def _events(project: Foreign) -> tuple[set[str], set[str]]:
     events = [event for agent in project.team.agents for event in agent.events]
     unknown = {each.toolset for each in events if not any(able.scope for able in each.capabilities)}
     return {each.toolset for each in events}, unknown
-
-
-def _connects(shape: Shape) -> bool:
-    """Whether a call brings a page of some host; what GitHub's commands read there, somebody has sent."""
-    names = {each.name for each in shape.declared}
-    is_of_github = any(name.startswith("x.github.") for name in names)
-    return not is_of_github and any(Capability("net").covers_name(name) for name in names)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from llmdo.foreign.lines import WRITES_THERE
 from llmdo.policy.authority import Capability
 from llmdo.policy.vocabulary import UNTRUSTED
 
@@ -39,6 +40,8 @@ WRITABLE_SETS = frozenset({"containers", "dart", "dotnet", "github", "node", "py
 def lets_out(able: Iterable[Capability]) -> bool:
     """Whether a rule that allows this lets something out: to any host, or to one that anybody can write to."""
     able = (*able,)
+    if WRITES_THERE in able:
+        return True
     only_fetches = {each.name for each in able} == FETCH
     return any(
         Capability("net").covers_name(each.name)

@@ -11,7 +11,7 @@ from llmdo.foreign.building import named, named_events
 from llmdo.foreign.commands import through
 from llmdo.foreign.edits import NUMBERED, as_named, way_text
 from llmdo.foreign.flows import WayOut
-from llmdo.foreign.lines import READS_GITHUB
+from llmdo.foreign.lines import READS_GITHUB, WRITES_THERE
 from llmdo.foreign.server_words import in_words, says_making, says_reading
 from llmdo.policy.authority import gravity
 from llmdo.policy.shell.programs import is_launcher
@@ -62,6 +62,8 @@ class FlowLeg(NamedTuple):
     """Whether a rule that allows the tool is its place, before what gives the tool."""
     capability: str = ""
     """The name of the capability that its end raises; empty for any."""
+    is_anywhere: bool = False
+    """Whether it reaches any host, so that a rule for some is none about it."""
 
 
 def condition(project: Foreign, flow: Flow) -> str:
@@ -174,6 +176,7 @@ def legs_of(flow: Flow) -> tuple[FlowLeg, FlowLeg, FlowLeg]:
             row.tool,
             is_ruled=True,
             capability=row.capability.name,
+            is_anywhere=flow.way == WayOut.ANY_HOST,
         ),
     )
 
@@ -247,7 +250,7 @@ def grant_of(project: Foreign, leg: FlowLeg) -> Grant | None:
     """The grant of the tool at the end of a leg, or what is run at an event."""
 
     def strictness(grant: Grant) -> tuple[bool, bool, tuple[int, str], int]:
-        raised = {each.name for each in grant.capabilities}
+        raised = {each.name for each in grant.capabilities if not (leg.is_anywhere and each.scope)}
         lacks = bool(leg.capability) and leg.capability not in raised
         gravest = min(map(gravity, grant.capabilities), default=_NO_GRAVITY)
         return grant.decision != "allowed", lacks, gravest, _oddity(grant, leg)
@@ -277,3 +280,10 @@ def grants_of(project: Foreign, leg: FlowLeg) -> list[Grant]:
     given = agent.grants if agent else of_events.get(leg.path[-2].name, ())
     toolset = NUMBERED.sub("", leg.path[-1].name)
     return [each for each in given if (each.toolset, each.tool) == (toolset, leg.tool)]
+
+
+def writes_by_rules(project: Foreign, way: FlowLeg) -> bool:
+    """Whether rules let a shell go unasked by which something gets out, and a command of it writes to GitHub."""
+    allowed, every = grant_of(project, way), grants_of(project, way)
+    writes = any(WRITES_THERE in each.capabilities for each in every if each.decision == "allowed")
+    return writes and allowed is not None and bool(allowed.unasked_by)

@@ -65,6 +65,14 @@ SEARCHES = ("data.untrusted", "net.search")
 SERVES = ("data.untrusted", "mcp.call")
 RUNS_OWN = ("proc.exec",)
 READS_GITHUB = ("data.untrusted", "x.github.read")
+WRITES_GITHUB = ("x.github.write",)
+"""Writes there with a person's own account: to any repository at which anybody may.
+
+It is no `net.connect`: what a rule about commands allows allows no other tool to reach the host.
+"""
+WRITES_THERE = Capability(*WRITES_GITHUB)
+ANYWHERE_ON_GITHUB = frozenset({"x.github.any", *WRITES_GITHUB})
+"""The names of what may change any repository."""
 PUSHES = "x.github.contents-write"
 """Changes the files, branches and releases of a repository on GitHub."""
 
@@ -84,3 +92,10 @@ def changed_on_github(able: Iterable[Capability]) -> set[str]:
     """The names of what changes something there; a shell that only shows issues of it may send elsewhere."""
     names = {each.name for each in able}
     return {name for name in names - {*READS_GITHUB} if name.startswith("x.github.")}
+
+
+def brings_page(able: Iterable[Capability]) -> bool:
+    """Whether a call brings a page of some host; what GitHub's commands read there, somebody has sent."""
+    names = {each.name for each in able}
+    is_of_github = any(name.startswith("x.github.") for name in names)
+    return not is_of_github and any(Capability("net").covers_name(name) for name in names)

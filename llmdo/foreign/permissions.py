@@ -144,12 +144,14 @@ def parted(
     part: Callable[[Capability, str], Capability] = part,
     *,
     is_prefix: bool = False,
+    globs: Callable[[str], Iterable[str]] = lambda pattern: (pattern,),
 ) -> tuple[Capability, ...]:
     """The part of each capability for a pattern, and what its commands do besides."""
     parts = tuple(part(each, pattern) for each in capabilities)
     if UNLISTED not in capabilities or UNLISTED in parts:
         return parts
-    return tuple(dict.fromkeys((*parts, *besides(pattern, is_prefix=is_prefix))))
+    more = (each for glob in globs(pattern) for each in besides(glob, is_prefix=is_prefix))
+    return tuple(dict.fromkeys((*parts, *more)))
 
 
 CONNECTS = Capability("net.connect")
@@ -182,6 +184,8 @@ class RuleTable:
     """The part of a capability for a pattern."""
     is_prefix: bool = False
     """Whether a pattern of commands is their beginning even if it does not say so."""
+    globs: Callable[[str], Iterable[str]] = lambda pattern: (pattern,)
+    """The globs of whole commands that a pattern stands for, where a format writes it otherwise."""
 
     def rule(self, text: object, decision: Decision, at: Place) -> PermissionRule | None:
         """The rule that a text is, or None."""
@@ -220,10 +224,11 @@ class RuleTable:
             if not is_milder or self.whole(rule, tool):
                 continue
             if ruling.rule is None or self.decided((ruling.rule, rule)) is rule:
-                capabilities = parted(
-                    ruling.capabilities, rule.pattern or "", self.part, is_prefix=self.is_prefix
-                )
-                yield PermissionRuling(capabilities, rule.decision, rule)
+                yield PermissionRuling(self.parted(ruling.capabilities, rule), rule.decision, rule)
+
+    def parted(self, capabilities: tuple[Capability, ...], rule: PermissionRule) -> tuple[Capability, ...]:
+        """The part of each capability for a rule, and what its commands do besides."""
+        return parted(capabilities, rule.pattern or "", self.part, is_prefix=self.is_prefix, globs=self.globs)
 
     def rulings(
         self,

@@ -19,6 +19,7 @@ from llmdo.foreign.edits import names_text
 from llmdo.foreign.hosts import lets_out
 from llmdo.foreign.instead import ASKED as ASKED_ABOUT
 from llmdo.foreign.instead import REFUSED
+from llmdo.foreign.lines import WRITES_THERE
 from llmdo.foreign.permissions import CONNECTS, PermissionRule, PermissionRuling, parted, written
 from llmdo.policy.shell.rules import UNLISTED
 from llmdo.syntax.document import Place
@@ -360,8 +361,8 @@ def _allowed_by(rule: PermissionRule, line: Line) -> tuple[Capability, ...]:
 
 
 def _is_as_wide(able: Sequence[Capability], ruling: PermissionRuling) -> bool:
-    """Whether a rule allows as much as a ruling: all of it, any command, or any host."""
-    wide = [each for each in (UNLISTED, CONNECTS) if each in ruling.capabilities]
+    """Whether a rule allows as much as a ruling: all of it, any command, any host, or to write to GitHub."""
+    wide = [each for each in (UNLISTED, CONNECTS, WRITES_THERE) if each in ruling.capabilities]
     return wide[0] in able if wide else tuple(dict.fromkeys(able)) == ruling.capabilities
 
 

@@ -53,8 +53,13 @@ def _part(capability: Capability, pattern: str) -> Capability:
     if capability != UNLISTED:
         return part(capability, pattern)
     program, _, arguments = pattern.partition(":")
-    words = f"{program} {arguments}".strip()
-    return UNLISTED if "*" in program else commands(words, is_prefix=not arguments)
+    return UNLISTED if "*" in program else commands(_words(pattern), is_prefix=not arguments)
+
+
+def _words(pattern: str) -> str:
+    """A pattern of commands as their words, without the colon before the arguments."""
+    program, _, arguments = pattern.partition(":")
+    return f"{program} {arguments}".strip()
 
 
 RULES = RuleTable(
@@ -64,6 +69,7 @@ RULES = RuleTable(
     whole=lambda rule, _tool: (rule.pattern or "").strip() in _ALL,
     part=_part,
     is_prefix=True,
+    globs=lambda pattern: (_words(pattern),),
 )
 
 

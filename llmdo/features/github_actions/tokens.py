@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 from llmdo.base.diagnostic import place
 from llmdo.base.parts import items, table, text
 from llmdo.features.github_actions.workflow import WRITABLE, TokenPermissions, filled, written
-from llmdo.foreign.commands import commands, requests, shown_by_gh
+from llmdo.foreign.commands import commands, requests
+from llmdo.foreign.gh import shown_by_gh
 from llmdo.foreign.lines import READS_GITHUB, WRITES
 from llmdo.foreign.team import Grant
 from llmdo.policy.authority import Capability

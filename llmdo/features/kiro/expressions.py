@@ -70,10 +70,14 @@ def _of_glob(glob: str) -> Capability:
     return UNLISTED if UNLISTED in reached else reached[0]
 
 
+def globs_of(pattern: str) -> list[str]:
+    """The globs of the commands that a pattern is about."""
+    return pattern.globs if isinstance(pattern, CommandExpression) else [pattern]
+
+
 def part_of(capability: Capability, pattern: str) -> Capability:
     """The part for a pattern: of commands a regular expression or a glob, of addresses none that confines."""
     if capability == UNLISTED:
-        globs = pattern.globs if isinstance(pattern, CommandExpression) else [pattern]
-        each = [_of_glob(glob) for glob in globs]
+        each = [_of_glob(glob) for glob in globs_of(pattern)]
         return UNLISTED if UNLISTED in each else each[0]
     return capability if capability == CONNECTS else part(capability, pattern)

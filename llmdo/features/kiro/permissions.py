@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 from llmdo.base.diagnostic import excerpt
 from llmdo.base.parts import items, table, text
 from llmdo.base.values import dataclass, replace
-from llmdo.features.kiro.expressions import CommandExpression, part_of
+from llmdo.features.kiro.expressions import CommandExpression, globs_of, part_of
 from llmdo.features.kiro.table import NAMES, TABLE
 from llmdo.foreign import servers
 from llmdo.foreign.instead import ASKED, ASKED_BUT_TO_READ, LONGEST
-from llmdo.foreign.permissions import STRICTEST, WORDS, PermissionRule, RuleTable, parted
+from llmdo.foreign.permissions import STRICTEST, WORDS, PermissionRule, RuleTable
 from llmdo.foreign.team import MAX_NAME
 from llmdo.syntax.document import Place
 
@@ -83,6 +83,7 @@ RULES = RuleTable(
     names=_names,
     whole=lambda rule, _tool: rule.pattern is None or rule.pattern.strip() in _EVERYTHING,
     part=part_of,
+    globs=globs_of,
 )
 
 
@@ -120,7 +121,7 @@ class KiroPermissions:
     ) -> tuple[tuple[str, tuple[Capability, ...]], ...]:
         """The rules that still let parts of a tool go unasked when those that let all of it are gone."""
         left = (
-            (rule.pattern or rule.tool, parted(line.raised, rule.pattern or "", part_of))
+            (rule.pattern or rule.tool, RULES.parted(line.raised, rule))
             for rule in RULES.about(self.rules, line.tool)
             if rule.decision == "allowed" and rule not in alike
         )
@@ -148,7 +149,7 @@ def _as_wide(rules: Iterable[PermissionRule], line: Line) -> list[PermissionRule
         rule
         for rule in RULES.about(rules, line.tool)
         if rule.decision == "allowed"
-        and (RULES.whole(rule, line.tool) or parted(line.raised, rule.pattern or "", part_of) == line.raised)
+        and (RULES.whole(rule, line.tool) or RULES.parted(line.raised, rule) == line.raised)
     ]
 
 

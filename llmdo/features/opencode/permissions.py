@@ -14,8 +14,10 @@ from llmdo.features.opencode.table import SEARCH, SEARCHING_MODELS, TABLE
 from llmdo.foreign import reading, servers
 from llmdo.foreign.files import COUNTS, renaming
 from llmdo.foreign.instead import ASKED
+from llmdo.foreign.lines import WRITES_THERE
 from llmdo.foreign.permissions import LAST, WORDS, PermissionRule, PermissionRuling, RuleTable
 from llmdo.policy.authority import STRICTNESS
+from llmdo.policy.shell.rules import UNLISTED
 from llmdo.syntax.document import Place
 
 if TYPE_CHECKING:
@@ -257,5 +259,7 @@ def _grants(
 
 
 def _is_alike(ruling: PermissionRuling, other: PermissionRuling) -> bool:
-    """Whether two parts of a tool are allowed that raise the same."""
-    return ruling.capabilities == other.capabilities and ruling.decision == other.decision == "allowed"
+    """Whether two parts of a tool are allowed that raise the same, or both write to GitHub and run no other command."""
+    either = (ruling.capabilities, other.capabilities)
+    write = all(WRITES_THERE in each and UNLISTED not in each for each in either)
+    return (write or either[0] == either[1]) and ruling.decision == other.decision == "allowed"

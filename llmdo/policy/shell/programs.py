@@ -84,7 +84,10 @@ _COMMANDS: dict[str, tuple[str, ...]] = {
     "pnpm": ("add", "dlx", "exec", "install", "run"),
     "podman": ("build", "exec", "run"),
     "poetry": ("add", "run"),
-    "uv": ("add", "pip", "pip install", "run", "tool", "tool install", "tool run"),
+    "uv": (
+        "add", "build", "export", "lock", "pip", "pip compile", "pip install", "pip sync", "remove", "run", "sync",
+        "tool", "tool install", "tool run", "tool upgrade", "tree",
+    ),
     "yarn": ("add", "dlx", "exec", "run"),
 }  # fmt: skip
 """First words after which a program runs the program or code in the next ones."""

@@ -271,3 +271,15 @@ def test_a_listed_command_is_another_one_with_an_option_that_runs_a_program(
     session = Session(root, tmp_path)
     session.start()
     assert session.call("Bash", command=command) == decision
+
+
+def test_a_rule_about_commands_that_write_to_github_lets_no_page_of_it_through(tmp_path: Path) -> None:
+    root = tmp_path / "shop"
+    (root / ".claude").mkdir(parents=True)
+    rules = {"allow": ["Bash(gh api:*)"], "deny": ["WebFetch"], "defaultMode": "default"}
+    (root / ".claude/settings.json").write_text(json.dumps({"permissions": rules}))
+    write(root, "", fixer="Read, Bash")
+    session = Session(root, tmp_path)
+    session.start()
+    assert session.call("Bash", command="gh api user") == "allowed"
+    assert session.call("WebFetch", url="https://github.com/acme/shop") == "blocked"
