@@ -44,6 +44,12 @@ _FREEING = frozenset({"acceptEdits", "auto", BYPASSES})
 """The modes in which fewer questions are asked than in others."""
 _FOR_TOOLS = frozenset({"allowed-tools", "allowedTools", "allowed_tools", "permissions", "tool"})
 """Keys for tools in other files, called `tools` in an agent file."""
+MODES_OF_OPENCODE = ("all", "primary", "subagent")
+_OF_OPENCODE = {
+    "mode": "take it out: it is a key of opencode's agents",
+    "permission": "take it out: it is a key of opencode's agents, and `tools` names what an agent of Claude Code has",
+}
+"""Keys of another client's agents, with the hints about them."""
 _NOT_IN_PLUGINS = ("hooks", "mcpServers", "permissionMode")
 _MEMORIES = frozenset({"local", "project", "user"})
 _REMEMBERING = ("Read", "Write", "Edit")
@@ -140,6 +146,8 @@ class AgentReader:
                 hint = "an agent file says `tools`; without it, the agent has every tool"
                 hint = surplus("tools") if "tools" in self.header else hint
                 self.files.unknown_key(self._place(key, of_key=True), key, KEYS, hint)
+            elif self._is_of_opencode(key):
+                self.files.unknown_key(self._place(key, of_key=True), key, KEYS, _OF_OPENCODE[key])
             elif meant := reading.misspelt(key, KEYS):
                 value = str(self.header[key])
                 frees = meant == _MODE and value in _FREEING and meant not in self.header
@@ -151,6 +159,11 @@ class AgentReader:
                 self.files.note(
                     "LDO151", self._place(key, of_key=True), f"`{key}` does nothing in an agent of a plugin"
                 )
+
+    def _is_of_opencode(self, key: str) -> bool:
+        """Whether a key with this value is one of opencode's agents."""
+        value = self.header[key]
+        return value in MODES_OF_OPENCODE if key == "mode" else key in _OF_OPENCODE and isinstance(value, dict)
 
     def _settings(self) -> ClaudeSettings:
         """Those of the session, with the hooks that run while this agent does."""

@@ -12,7 +12,7 @@ from llmdo.base.diagnostic import excerpt, excerpt_of_end, finding
 from llmdo.base.source import Location
 from llmdo.base.values import dataclass, replace
 from llmdo.features.claude import AGENTS, IN_PLUGINS
-from llmdo.features.claude.agents import KEYS, AgentContext, AgentReader
+from llmdo.features.claude.agents import KEYS, MODES_OF_OPENCODE, AgentContext, AgentReader
 from llmdo.features.claude.headers import ignored
 from llmdo.features.claude.homes import OWN, ClaudeHome, above_own, homes_of, with_plugin
 from llmdo.features.claude.plugins import plugins_in
@@ -54,7 +54,6 @@ _NAMED_ANEW = {
     _WITH_DASH: "take the `-` out",
 }
 """By fault of a name, the change of it."""
-_MODES_OF_OPENCODE = ("all", "primary", "subagent")
 DISTINCTIVE = frozenset({"color", "model", "name", "tools"})
 """Keys of which an agent has one that no plugin lists: pages of documentation have a `description` as well."""
 
@@ -317,7 +316,7 @@ def _of_others(text: reading.Text, *, is_listed: bool) -> str | None:
     tools = {tool for tool, _, _ in reading.tool_items(text.document, "tools")}
     if tools <= tools_of("gemini") and any("_" in tool for tool in tools):
         return "names tools of Gemini CLI alone"
-    is_of_opencode = header.get("mode") in _MODES_OF_OPENCODE or isinstance(header.get("tools"), dict)
+    is_of_opencode = header.get("mode") in MODES_OF_OPENCODE or isinstance(header.get("tools"), dict)
     return "has the header of an agent of opencode" if is_of_opencode and not is_listed else None
 
 
