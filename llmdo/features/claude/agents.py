@@ -163,7 +163,9 @@ class AgentReader:
     def _is_of_opencode(self, key: str) -> bool:
         """Whether a key with this value is one of opencode's agents."""
         value = self.header[key]
-        return value in MODES_OF_OPENCODE if key == "mode" else key in _OF_OPENCODE and isinstance(value, dict)
+        return (
+            value in MODES_OF_OPENCODE if key == "mode" else key in _OF_OPENCODE and isinstance(value, dict)
+        )
 
     def _settings(self) -> ClaudeSettings:
         """Those of the session, with the hooks that run while this agent does."""

@@ -145,12 +145,14 @@ def narrower_at(site: Site, tree: Checkout) -> str:
     return f"write `{line}` into `{path}`, {NEEDS}; {LOSES}{f', {OF_ALL}' if path in SETTINGS else ''}"
 
 
-def narrowed(given: Grant, documents: Sequence[Document], *, is_ruled: bool) -> Grant:
+def narrowed(given: Grant, documents: Sequence[Document], *, is_ruled: bool, tool: str = "") -> Grant:
     """A tool with the edit that denies it if no rule is about it, and the loss of others who share the settings."""
     also = of_everybody(given.at.location.path if is_ruled else _to_edit(documents)[0])
     loss = f"{loss_of(given)}{also}" if also else ""
     return (
-        replace(given, loss=loss) if is_ruled else denial_of(given.toolset, documents).given_to(given, loss)
+        replace(given, loss=loss)
+        if is_ruled
+        else denial_of(tool or given.toolset, documents).given_to(given, loss)
     )
 
 

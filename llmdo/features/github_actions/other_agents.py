@@ -24,7 +24,14 @@ from llmdo.features.github_actions.tokens import (
     writes,
 )
 from llmdo.features.github_actions.workflow import WRITABLE, TokenPermissions
-from llmdo.features.opencode.permissions import COMMANDS, RULES, as_with, rules_of, rules_of_agent
+from llmdo.features.opencode.permissions import (
+    COMMANDS,
+    RULES,
+    as_with,
+    of_servers,
+    rules_of,
+    rules_of_agent,
+)
 from llmdo.features.opencode.reader import BUILT_IN
 from llmdo.features.opencode.table import SEARCHING_MODELS
 from llmdo.foreign import servers
@@ -265,8 +272,11 @@ def opencode_grants(site: Site, tree: Checkout) -> tuple[tuple[Grant, ...], bool
             elif (given.toolset, given.tool) not in known:
                 known.add((given.toolset, given.tool))
                 grants.append(given)
-    for name, server in servers_at(documents).items():
-        grants.append(servers.grant(name, servers.server_of(server), at, "allowed", "opencode.json"))
+    reached = {name: (servers.server_of(server), at) for name, server in servers_at(documents).items()}
+    for given in of_servers(rules, reached):
+        if given.decision == "allowed":
+            tool = f"{given.tool}_*" if given.tool == given.toolset else given.tool
+            grants.append(narrowed(given, documents, is_ruled=given.rule_at is not None, tool=tool))
     return tuple(grants), not rules
 
 

@@ -204,6 +204,11 @@ def grants_by(
         if line.tool.islower():
             for grant in _grants(line, rules, at, toolset):
                 yield from as_with(model, grant)
+    yield from of_servers(rules, known)
+
+
+def of_servers(rules: Sequence[PermissionRule], known: Mapping[str, tuple[Server, Place]]) -> Iterator[Grant]:
+    """The grants of servers under these rules: each as a whole, and its tools that are milder."""
     for server, (reached, declared_at) in known.items():
         whole = [*_grants(servers.line(f"{server}_*", reached, "allowed"), rules, declared_at)]
         yield from (replace(grant, toolset=server, tool=server, server=reached) for grant in whole)

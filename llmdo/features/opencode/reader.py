@@ -41,6 +41,8 @@ KEYS = frozenset(
         "prompt", "reasoningEffort", "steps", "temperature", "tools", "top_p", "topP", "variant",
     }
 )  # fmt: skip
+_OF_ITS_KIND = "built-in tools"
+"""The toolset of a built-in agent that has few, also where a file declares it."""
 _OLD = "maxSteps"
 """The name that `steps` had before."""
 BUILT_IN: Mapping[str, tuple[str, Mapping[tuple[str, str], Decision]]] = {
@@ -277,7 +279,7 @@ class _OpencodeProject:
             *own,
         ]
         description, model = header.get("description"), header.get("model")
-        toolset = None if own or not is_declared else EVERY_TOOL
+        toolset = None if own or not is_declared else _OF_ITS_KIND if ("*", "*") in below else EVERY_TOOL
         model_of = self._model(header, is_called=mode != "primary")
         grants = [*grants_by(rules, at, known, toolset, model_of)]
         grants += self.code.grants(rules)
