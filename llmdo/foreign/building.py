@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from llmdo.base import digest
 from llmdo.base.values import replace
-from llmdo.foreign.decisions import STARTS, base_rules, is_usual, mildest
+from llmdo.foreign.decisions import DELEGATE, STARTS, base_rules, is_usual, mildest
 from llmdo.graph.keys import Reference
 from llmdo.graph.resolved import Entry, Graph
 from llmdo.graph.settings import Settings
@@ -34,7 +34,6 @@ EVERYONE = "every agent"
 """The worker between agents and all that they may call: single edges would be quadratic."""
 
 _NO_ATTACHMENTS = Attachments(max=0)
-DELEGATE = Capability("agent.delegate")
 UNNAMED = "(unnamed)"
 """The toolset of a server whose file names it with an empty text."""
 UNTRUSTED = Capability("data.untrusted")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from llmdo.base.values import replace
 from llmdo.policy.authority import BUILT_IN, STRICTNESS, Capability, Rule
 
 if TYPE_CHECKING:
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
 
 _BUILT_IN = {rule.capability.name: rule.decision for rule in BUILT_IN}
 STARTS = Capability("mcp.start")
+DELEGATE = Capability("agent.delegate")
 
 
 def base_rules(team: Team, *, is_governed: bool) -> Iterator[Rule]:
@@ -22,6 +24,8 @@ def base_rules(team: Team, *, is_governed: bool) -> Iterator[Rule]:
     Each agent names the source by a rule of its own: the line of one is no reason for a call of another.
     """
     every = mildest(grant for agent in team.agents for grant in (*agent.grants, *agent.events))
+    if DELEGATE in every:
+        every[DELEGATE] = _with_calls(every[DELEGATE], team)
     milder = {} if is_governed else _milder_scopes(every)
     left_out = {each for parts in milder.values() for each in parts}
     ruled: set[str] = set()
@@ -33,6 +37,15 @@ def base_rules(team: Team, *, is_governed: bool) -> Iterator[Rule]:
             yield Rule(capability, merged.decision, team.format, but=parts)
     for name in sorted(milder.keys() - ruled):
         yield Rule(Capability(name), _BUILT_IN[name], "built in", but=milder[name])
+
+
+def _with_calls(delegating: Grant, team: Team) -> Grant:
+    """The mildest grant of a tool that calls agents, at the decision about calls that files name, if that is milder."""
+    decisions: list[Decision] = [call.decision for agent in team.agents for call in agent.calls]
+    decisions += ["allowed" for agent in team.agents if agent.everyone]
+    mildest_call = min(decisions, key=STRICTNESS.__getitem__, default=delegating.decision)
+    is_milder = STRICTNESS[mildest_call] < STRICTNESS[delegating.decision]
+    return replace(delegating, decision=mildest_call) if is_milder else delegating
 
 
 def _milder_scopes(every: Mapping[Capability, Grant]) -> dict[str, tuple[Capability, ...]]:
