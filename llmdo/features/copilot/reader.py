@@ -93,7 +93,7 @@ def read(tree: Tree) -> Team:
     agents = tuple(with_depths(tuple(apart(called)), only, is_nested=is_nested))
     return Team(
         format="copilot",
-        agents=(*agents, *built_in_agents(agents)),
+        agents=(*agents, *built_in_agents(agents, project.servers)),
         files=files.paths,
         problems=(*dict.fromkeys(files.problems), *reader.unknown.problems()),
         starts="allowed" if any(map(_starts_unasked, agents)) else "needs_approval",

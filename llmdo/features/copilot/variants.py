@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from collections.abc import Set as AbstractSet
 
+    from llmdo.features.copilot.tools import KnownServer
     from llmdo.foreign.team import Grant
     from llmdo.syntax.document import Place
 
@@ -82,8 +83,11 @@ BUILT_IN: Mapping[str, BuiltInAgent] = {
 https://docs.github.com/en/copilot/reference/copilot-cli-reference/cli-command-reference#custom-agents-reference."""
 
 
-def built_in_agents(agents: Sequence[Agent]) -> Iterator[Agent]:
-    """Those that some of `agents` may call, except those that an agent of the project replaces by its name."""
+def built_in_agents(agents: Sequence[Agent], servers: Mapping[str, KnownServer]) -> Iterator[Agent]:
+    """Those that some of `agents` may call, except those that an agent of the project replaces by its name.
+
+    That with every tool has the project's servers as well.
+    """
     own = {agent.name for agent in agents}
     at = folder_place(_FOLDER)
     for name in sorted({call.name for agent in agents for call in agent.calls}):
@@ -92,20 +96,20 @@ def built_in_agents(agents: Sequence[Agent]) -> Iterator[Agent]:
                 name=name,
                 at=at,
                 description="Built into GitHub Copilot.",
-                grants=tuple(_grants(BUILT_IN[name], at)),
+                grants=tuple(_grants(BUILT_IN[name], at, servers if name == GENERAL else {})),
                 is_entry=False,
                 is_callable=False,  # but by name
             )
 
 
-def _grants(built_in: BuiltInAgent, at: Place) -> Iterator[Grant]:
+def _grants(built_in: BuiltInAgent, at: Place, servers: Mapping[str, KnownServer]) -> Iterator[Grant]:
     """The tools of an agent that is built in; the command line asks before any that does more than read."""
-    tools = Tools(built_in.where, {})
+    tools = Tools(built_in.where, servers)
     grants = list(tools.every(at) if built_in.tools is None else _named(tools, built_in.tools, at))
     if built_in.name == GENERAL:
         grants += [*_named(Tools(IN_EDITOR, {}), _OF_GENERAL, at), _NESTED.grant(at, ON_THE_COMMAND_LINE)]
     for grant in grants:
-        if built_in.where.editor:
+        if built_in.where.editor or grant.server is not None:
             yield grant
             continue
         reads = all(each.name in _HARMLESS for each in grant.capabilities)
