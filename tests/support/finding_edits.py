@@ -320,15 +320,11 @@ def _into_settings(files: Edited, match: re.Match[str], each: Diagnostic) -> Non
     del each
 
 
-def _value(files: Edited, match: re.Match[str], each: Diagnostic) -> None:
-    """Writes a key with another value in place of that key."""
-    path, start, _ = stretch(files, each)
-    key = match["line"].partition(":")[0]
-    own = next((pair for pair in pairs_of(files.tree(path)) if pair.name == key), None)
-    if own is None:
-        raise NotMadeError(f"no key {key}")
-    files.set_pair(path, own, match["line"])
-    del start
+def _line(files: Edited, match: re.Match[str], each: Diagnostic) -> None:
+    """Writes a line in place of another one, with what stands behind its value."""
+    path, _, _ = stretch(files, each)
+    start = files.text(path).lower().index(f"\n{match['old'].lower()}\n") + 1
+    files.put(path, start, start + len(match["old"]), match["line"])
 
 
 def _declared(files: Edited, match: re.Match[str], each: Diagnostic) -> None:
@@ -493,7 +489,7 @@ _FORMS: tuple[tuple[re.Pattern[str], Callable[[Edited, re.Match[str], Diagnostic
     ), _inputs_moved),
     (re.compile(rf"write {_LINE} as its {_KEY}"), _as_input),
     (re.compile(rf"write {_LINE} (?:into|under {_KEY} of) its `(?P<input>\w+)` \((?P<at>[^()]+)\)"), _into_settings),
-    (re.compile(r"write `(?P<line>readonly: true)` in place of `readonly: false`"), _value),
+    (re.compile(r"write `(?P<line>readonly: true)` in place of `(?P<old>readonly: [^`]*)`"), _line),
     (re.compile(r"declare it in `(?P<path>[^`]+)`"), _declared),
     (re.compile(r"write (?P<keys>`\w+`(?: and `\w+`)*) into it"), _into_it),
     (re.compile(rf"add {_NEW} to {_KEY}"), _added),
