@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import yaml
 
 from llmdo.base.diagnostic import place
+from llmdo.base.values import replace
 from tests.support.edited_files import Edited, NotMadeError, below, merged, pairs_of, start_of, style_of
 from tests.support.finding_headers import (
     above,
@@ -431,6 +432,19 @@ def _renamed(files: Edited, match: re.Match[str], each: Diagnostic) -> None:
         files.delete(at.path)
 
 
+def _meant_or_out(files: Edited, match: re.Match[str], each: Diagnostic) -> None:
+    """Writes a name in place of another one at each place, or takes that out where the name is in its line."""
+    for at in each.places:
+        here = replace(each, at=at)
+        path, start, end = stretch(files, here)
+        text = files.text(path)
+        line = text[text.rfind("\n", 0, start) : text.find("\n", end)]
+        if re.search(rf"\b{match['new']}\b", line):
+            _out(files, match, here)
+        else:
+            meant(files, match, here)
+
+
 _NEW = r"`(?P<new>[^`]+)`"
 _LINE = r"`(?P<line>[^`]+)`"
 _KEY = r"`(?P<key>[^`]+)`"
@@ -439,6 +453,7 @@ _FORMS: tuple[tuple[re.Pattern[str], Callable[[Edited, re.Match[str], Diagnostic
     (re.compile(r"(?:delete every|indent with|put the text in quotes).*, and (?:indent|put|take|write) .*"), _step_by_step),
     (re.compile(r"indent with spaces"), untabbed),
     (re.compile(rf"did you mean {_NEW}\??"), meant),
+    (re.compile(rf"write {_NEW} for it, but take it out where `[^`]+` is there already"), _meant_or_out),
     (re.compile(rf"(?:a|an agent) file says {_NEW}"), meant),
     (re.compile(rf"it is (?:now )?called {_NEW}(?: here)?"), _now_called),
     (re.compile(rf"from `[^`]+` it is {_NEW}"), named),
