@@ -31,14 +31,18 @@ def agent_text(source: Source, keys: Collection[str]) -> Text | None:
     if fences is None:
         return None
     start, end = fences
-    data: dict[str, Json] = {}
+    values: dict[str, tuple[int, str]] = {}
     spans: dict[Route, tuple[Span, Span]] = {}
     for number, key, value in _entries(lines, start + 1, end):
         name = key.lower() if key.lower() in keys else key
         if name not in keys and lines[number][0].isspace():
             continue
-        data[name] = _below(lines[number + 1 : end]) if _BLOCK.fullmatch(value) else value
+        values[name] = number, value
         spans[name,] = _spans(lines[number], number + 1, key, value)
+    data: dict[str, Json] = {
+        name: _below(lines, number + 1, end) if _BLOCK.fullmatch(value) else value
+        for name, (number, value) in values.items()
+    }
     offset = sum(len(line) + 1 for line in lines[:end]) + len(_FENCE)
     rest = source.text[offset:]
     return Text(Document(source, data, lambda: spans), offset + len(rest) - len(rest.lstrip()))
@@ -70,10 +74,11 @@ def _entries(lines: Sequence[str], start: int, end: int) -> Iterator[tuple[int, 
             yield number, key.strip(), value.strip()
 
 
-def _below(lines: Sequence[str]) -> str:
-    """The text below a `>` or `|`, which the client takes for the whole value, and nobody means."""
+def _below(lines: Sequence[str], start: int, end: int) -> str:
+    """The text of the lines below a `>` or `|`, which the client takes for the whole value, and nobody means."""
     words: list[str] = []
-    for line in lines:
+    for number in range(start, end):
+        line = lines[number]
         if line.strip() and not line[0].isspace():
             break
         words.append(line.strip())
