@@ -64,6 +64,8 @@ class ForeignFormat:
     """The same for a header that its client repairs, which takes each value with a colon in its line for a text."""
     without_list: str = ""
     """The reason why each agent has every tool, if none can have a list."""
+    finds_headers: bool = False
+    """Whether a header of an agent's file counts wherever it stands in it."""
     listed: Mapping[str, tuple[str, str]] = field(default_factory=dict)
     """By a tool, what gives less of it in its place, and what is lost by that, as the end of a sentence."""
     unasked: Mapping[tuple[str, ...], str] = field(default_factory=dict)

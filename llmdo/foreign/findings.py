@@ -328,8 +328,10 @@ def foreign_inherits_everything(project: Foreign) -> Iterator[Diagnostic]:
 def _late_header(spec: ForeignFormat, agent: Agent) -> LateHeader | None:
     """The header of an agent's file that is none, of a second one only where it has what would give fewer tools.
 
-    One below blank lines alone was read all the same.
+    One below blank lines alone was read all the same, and some clients find it anywhere.
     """
+    if spec.finds_headers:
+        return None
     if in_a_header(agent.at):
         late = late_header(agent.at.document.source)
         return None if late and late.is_below_blanks and agent.header else late

@@ -1,4 +1,4 @@
-"""The hooks that a client asks before a call: what they answer is not known, so each of them may refuse it."""
+"""The hooks that a client asks before a call: each may refuse it, but for those that surely answer nothing."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
 from llmdo.foreign.building import named
+from llmdo.foreign.silent import is_silent
 from llmdo.syntax.document import Place
 
 if TYPE_CHECKING:
@@ -39,7 +40,9 @@ def refuser(project: Foreign, flow: Flow) -> Location | None:
         if agent is sender
         or (not agent.path and project.form_of(agent) == of_session and _runs(agent, sender))
         for event in agent.events
-        if event.toolset.lower().removeprefix("hook ") in _BEFORE and _is_about(event, tools)
+        if event.toolset.lower().removeprefix("hook ") in _BEFORE
+        and _is_about(event, tools)
+        and not _is_silent(event)
         # A step loads what its settings enable, and is nobody who loads the project itself.
         if not (spec.runs_others and event.is_of_person)
     ]
@@ -74,6 +77,13 @@ def _is_about(event: Grant, tools: tuple[str, ...]) -> bool:
     matcher = _matcher(event)
     parts = re.split(r"[|,\s]+", matcher)
     return matcher == _EVERY or any(_names(name, tool) for name in parts for tool in tools)
+
+
+def _is_silent(event: Grant) -> bool:
+    """Whether a hook is a command that surely answers nothing and ends well."""
+    command, handler = event.at.data, event.at._replace(route=event.at.route[:-1]).data
+    has_more = not isinstance(handler, dict) or event.at.route[-1:] == ("url",) or bool(handler.get("args"))
+    return isinstance(command, str) and not has_more and is_silent(command)
 
 
 def _matcher(event: Grant) -> str:

@@ -103,7 +103,9 @@ class Edited:
         if path.endswith((".json", ".jsonc")):
             text = _COMMENT.sub(lambda match: match[1] or re.sub(r"[^\n]", " ", match[0]), text)
         elif not path.endswith((".yml", ".yaml", ".agent")) or _HEADER.match(text):
-            header = _HEADER.match(text)
+            # Cursor takes a header for one wherever it stands.
+            start = text.find("\n---\n") + 1 if path.startswith(".cursor/") and text[:3] != "---" else 0
+            header = _HEADER.match(text, start)
             if header is None:
                 raise NotMadeError("no header")
             text = re.sub(r"[^\n]", " ", text[: header.start("text")]) + header["text"]

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import yaml
 
 from llmdo.base.diagnostic import place
+from llmdo.base.values import replace
 from tests.support.edited_files import Edited, NotMadeError, below, merged, pairs_of, start_of, style_of
 from tests.support.finding_headers import (
     above,
@@ -320,15 +321,11 @@ def _into_settings(files: Edited, match: re.Match[str], each: Diagnostic) -> Non
     del each
 
 
-def _value(files: Edited, match: re.Match[str], each: Diagnostic) -> None:
-    """Writes a key with another value in place of that key."""
-    path, start, _ = stretch(files, each)
-    key = match["line"].partition(":")[0]
-    own = next((pair for pair in pairs_of(files.tree(path)) if pair.name == key), None)
-    if own is None:
-        raise NotMadeError(f"no key {key}")
-    files.set_pair(path, own, match["line"])
-    del start
+def _line(files: Edited, match: re.Match[str], each: Diagnostic) -> None:
+    """Writes a line in place of another one, with what stands behind its value."""
+    path, _, _ = stretch(files, each)
+    start = files.text(path).lower().index(f"\n{match['old'].lower()}\n") + 1
+    files.put(path, start, start + len(match["old"]), match["line"])
 
 
 def _declared(files: Edited, match: re.Match[str], each: Diagnostic) -> None:
@@ -435,6 +432,19 @@ def _renamed(files: Edited, match: re.Match[str], each: Diagnostic) -> None:
         files.delete(at.path)
 
 
+def _meant_or_out(files: Edited, match: re.Match[str], each: Diagnostic) -> None:
+    """Writes a name in place of another one at each place, or takes that out where the name is in its line."""
+    for at in each.places:
+        here = replace(each, at=at)
+        path, start, end = stretch(files, here)
+        text = files.text(path)
+        line = text[text.rfind("\n", 0, start) : text.find("\n", end)]
+        if re.search(rf"\b{match['new']}\b", line):
+            _out(files, match, here)
+        else:
+            meant(files, match, here)
+
+
 _NEW = r"`(?P<new>[^`]+)`"
 _LINE = r"`(?P<line>[^`]+)`"
 _KEY = r"`(?P<key>[^`]+)`"
@@ -443,6 +453,7 @@ _FORMS: tuple[tuple[re.Pattern[str], Callable[[Edited, re.Match[str], Diagnostic
     (re.compile(r"(?:delete every|indent with|put the text in quotes).*, and (?:indent|put|take|write) .*"), _step_by_step),
     (re.compile(r"indent with spaces"), untabbed),
     (re.compile(rf"did you mean {_NEW}\??"), meant),
+    (re.compile(rf"write {_NEW} for it, but take it out where `[^`]+` is there already"), _meant_or_out),
     (re.compile(rf"(?:a|an agent) file says {_NEW}"), meant),
     (re.compile(rf"it is (?:now )?called {_NEW}(?: here)?"), _now_called),
     (re.compile(rf"from `[^`]+` it is {_NEW}"), named),
@@ -493,7 +504,7 @@ _FORMS: tuple[tuple[re.Pattern[str], Callable[[Edited, re.Match[str], Diagnostic
     ), _inputs_moved),
     (re.compile(rf"write {_LINE} as its {_KEY}"), _as_input),
     (re.compile(rf"write {_LINE} (?:into|under {_KEY} of) its `(?P<input>\w+)` \((?P<at>[^()]+)\)"), _into_settings),
-    (re.compile(r"write `(?P<line>readonly: true)` in place of `readonly: false`"), _value),
+    (re.compile(r"write `(?P<line>readonly: true)` in place of `(?P<old>readonly: [^`]*)`"), _line),
     (re.compile(r"declare it in `(?P<path>[^`]+)`"), _declared),
     (re.compile(r"write (?P<keys>`\w+`(?: and `\w+`)*) into it"), _into_it),
     (re.compile(rf"add {_NEW} to {_KEY}"), _added),

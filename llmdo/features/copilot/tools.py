@@ -32,6 +32,7 @@ SERVERS = ("github", "playwright")
 """The built-in MCP servers of the cloud agent."""
 
 _OTHER_NAMES = {
+    "apply_patch": "edit",
     "bash": "execute",
     "create": "edit",
     "custom-agent": "agent",
@@ -44,6 +45,7 @@ _OTHER_NAMES = {
     "notebookread": "read",
     "powershell": "execute",
     "readcelloutput": "read/readNotebookCellOutput",
+    "rg": "search",
     "runcommands": "execute/*",
     "runnotebooks": "execute/runNotebookCell",
     "runtasks": "execute/createAndRunTask",
@@ -62,15 +64,26 @@ _OTHER_NAMES = {
 """The names of tools as aliases, in the command line and in older versions of VS Code, in lower case."""
 _ON_COMMAND_LINE = {"editfiles": "edit", "runcommands": "execute"}
 """The aliases for tools of VS Code that the command line has under the same names, in lower case."""
+_NO_ALIAS = "no alias"
 _THERE_ALONE = {
     "file_search": "search",
     "grep_search": "search",
     "read_file": "read",
     "semantic_search": "search",
-}
-"""The aliases for names that neither VS Code nor a documentation knows, and the command line takes.
+    **dict.fromkeys(
+        (
+            "ask_user", "list_agents", "list_bash", "list_powershell", "read_agent", "read_bash", "read_powershell",
+            "show_file", "skill", "sql", "stop_bash", "stop_powershell", "update_todo", "write_agent", "write_bash",
+            "write_powershell",
+        ),
+        _NO_ALIAS,
+    ),
+}  # fmt: skip
+"""The aliases for names that the command line takes, and VS Code does not.
 
-Watched with Copilot CLI 1.0.102: it offers what `read` and `search` do, unasked.
+Watched with Copilot CLI 1.0.102: it offers what `read` and `search` do, unasked. What has no alias is in
+https://docs.github.com/en/copilot/reference/copilot-cli-reference/cli-command-reference#tool-availability-values
+or was offered there, and does nothing without what starts a shell or an agent, or at all.
 """
 _EXTENSION = re.compile(r"[\w-]+\.[\w-]+")
 """A publisher and its extension of VS Code, whose tools are unknown and are there alone."""

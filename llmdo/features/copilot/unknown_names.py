@@ -113,7 +113,10 @@ class UnknownNames:
                 continue
             self._tools.setdefault(name, []).append(place)
             self._homes.setdefault(name, {}).update(having)
-            self._near[name] = renaming(place, name, None if self._is_github_s(name) else _misspelt(name))
+            near = None if self._is_github_s(name) else _misspelt(name)
+            hint = renaming(place, name, near)
+            mixed = f"write `{near}` for it, but take it out where `{near}` is there already"
+            self._near[name] = hint if self._near.get(name) in (None, hint) else near and mixed
 
     def problems(self) -> Iterator[Diagnostic]:
         """A finding for each server, for long names of its tools, and for the tools that the same files name."""

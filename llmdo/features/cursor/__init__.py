@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from llmdo.extensions.spec import Extension, ForeignFormat
 
-AGENTS = ".cursor/agents/**/*.md"
+AGENTS = (".cursor/agents/**/*.md", ".cursor/agents/**/*.mdc", ".cursor/agents/**/*.markdown")
 COMMAND_LINE = ".cursor/cli.json"
 EDITOR = ".cursor/permissions.json"
 SERVERS = ".cursor/mcp.json"
 SANDBOX = ".cursor/sandbox.json"
 HOOKS = ".cursor/hooks.json"
-FILES = (AGENTS, COMMAND_LINE, EDITOR, SERVERS, SANDBOX, HOOKS)
+FILES = (*AGENTS, COMMAND_LINE, EDITOR, SERVERS, SANDBOX, HOOKS)
 
 EXTENSION = Extension(
     name="cursor",
@@ -21,6 +21,7 @@ EXTENSION = Extension(
             "Cursor",
             below=FILES,
             without_list="Cursor has no list of tools for an agent",
+            finds_headers=True,
         )
     },
 )

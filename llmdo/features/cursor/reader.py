@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
-from llmdo.base.diagnostic import excerpt
+from llmdo.base.diagnostic import excerpt, finding
 from llmdo.base.parts import text
-from llmdo.base.values import dataclass
+from llmdo.base.values import dataclass, replace
 from llmdo.features.cursor import AGENTS, COMMAND_LINE, EDITOR, HOOKS, SANDBOX, SERVERS
+from llmdo.features.cursor.header import agent_text, is_true, unquoted
 from llmdo.features.cursor.permissions import LINES, CursorPermissions, permissions_of
 from llmdo.features.cursor.table import TABLE
 from llmdo.foreign import reading
 from llmdo.foreign.events import ClientEvents
 from llmdo.foreign.files import Files
-from llmdo.foreign.instead import in_a_header
 from llmdo.foreign.permissions import written
 from llmdo.foreign.servers import judge, servers_in
 from llmdo.foreign.team import MAX_NAME, Agent, Team
 from llmdo.syntax.document import Place
-from llmdo.syntax.frontmatter import late_header
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -30,7 +30,9 @@ if TYPE_CHECKING:
     from llmdo.graph.described import Server
     from llmdo.syntax.document import Document
 
-KEYS = frozenset({"description", "is_background", "model", "name", "readonly"})
+KEYS = frozenset({
+    "background", "description", "force-default-model", "is_background", "model", "name", "readonly",
+})  # fmt: skip
 """The keys of an agent file."""
 SERVER_KEYS = frozenset({"args", "auth", "command", "cwd", "env", "envFile", "headers", "type", "url"})
 SANDBOX_KEYS = frozenset({
@@ -44,24 +46,35 @@ _FOR_TOOLS = frozenset({
 SESSION = "main-session"
 """The name of a project's session here."""
 EVERY_TOOL = "every tool"
+_ENDINGS = tuple(PurePosixPath(each).suffix for each in AGENTS)
 READS = frozenset({"beforeSubmitPrompt", "sessionStart", "subagentStart"})
 """The events whose hooks add to the conversation."""
 MAX_DEPTH = 4  # an agent and a child of it, each over the worker that stands for every agent
 _READING = ("Read", "Search")
 _READS_BY_COMMANDS = next(line for line in TABLE if line.tool == "Shell of a read-only agent")
 _PAGES = ("agents", "index", "readme")
-"""Names of files that are agents only with a header."""
+"""Names of files that nobody means as agents where they have no header."""
+_NO_AGENTS = frozenset({
+    ".cache", ".git", ".hg", ".next", ".nuxt", ".svn", "__pycache__", "build", "dist", "node_modules",
+})  # fmt: skip
+"""Folders in which the client looks for no agent."""
+_FOLDER = ".cursor/agents/"
+_HEADER = "write `description: TEXT` between two lines `---` at the start of the file"
+_NOT_LOADED = ", so Cursor loads no agent from it"
+_BLANKS = re.compile(r"[\s_]+")
 
 
 def read(tree: Tree) -> Team:
     """The session and the agents of a project of Cursor."""
     files = Files(tree, "Cursor")
-    paths = files.find((AGENTS,))
+    paths = files.find(AGENTS)
     home = _home(files)
     agents = [
         _agent(files, home, path, content)
         for path in paths
-        if path.endswith(".md") and (content := _text(files, path))
+        if path.endswith(_ENDINGS)
+        and _NO_AGENTS.isdisjoint(path.removeprefix(_FOLDER).split("/"))
+        and (content := _text(files, path))
     ]
     return Team(
         format="cursor",
@@ -143,25 +156,31 @@ def _path(tree: Tree, path: str) -> str:
 
 
 def _text(files: Files, path: str) -> Text | None:
-    """The agent file at `path`: it needs no header."""
+    """The agent file at `path`; None where Cursor loads none from it, which is noted unless it is a page."""
     source = files.source(path)
-    content = reading.text(source, KEYS) if source else None
-    if content:
-        files.problems.extend(content.document.problems)
-        return content
-    if source is None or PurePosixPath(path).stem.lower() in _PAGES:
+    if source is None:
         return None
-    rest = ", so it counts as an agent called after its file"
-    files.problems.append(reading.headless(source, rest, "LDO150"))
-    return reading.prompt_alone(source)
+    content = agent_text(source, KEYS)
+    if content and content.prompt.strip():
+        return content
+    if content:
+        message = f"`{path}` has no text below its header{_NOT_LOADED}"
+        files.problems.append(finding("LDO152", source.location(), message))
+    elif "/" not in path.removeprefix(_FOLDER) and PurePosixPath(path).stem.lower() not in _PAGES:
+        problem = reading.headless(source, _NOT_LOADED)
+        hint = problem.hint or (None if source.text.startswith("---") else _HEADER)
+        files.problems.append(replace(problem, hint=hint))
+    return None
+
+
+def _name(file: PurePosixPath) -> str:
+    """The name of an agent that its header does not name."""
+    return _BLANKS.sub("-", file.stem)
 
 
 def _narrower(content: Text) -> str:
-    at = Place(content.document, ("readonly",), of_key=True)
-    late = late_header(content.document.source) if in_a_header(at) else None
-    if late and at.route[0] in late.keys:
-        return f"{late.hint}: then its `readonly` counts"
-    where = " in place of `readonly: false`" if at.data is not None else in_a_header(at) or " in its header"
+    at = Place(content.document, ("readonly",))
+    where = f" in place of `readonly: {excerpt(text(at.data))}`" if at.data is not None else " in its header"
     return f"write `readonly: true`{where}, which leaves the tools and commands that read"
 
 
@@ -176,19 +195,19 @@ def _agent(files: Files, home: _Home, path: str, content: Text) -> Agent:
             )
             files.unknown_key(at_key, key, KEYS, hint)
     files.misspelt_keys(content.document, KEYS | _FOR_TOOLS)
-    name = text(header.get("name")).strip() or PurePosixPath(path).stem
+    name = unquoted(header.get("name")).strip() or _name(PurePosixPath(path))
     named = next((each for each in ("name", "description") if each in header), None)
     at = Place(content.document, (named,) if named else (), of_key=True)
-    reads_only = header.get("readonly") is True
-    model = header.get("model")
+    reads_only = is_true(header, "readonly")
+    model = unquoted(header.get("model"))
     return Agent(
         name=excerpt(name, MAX_NAME),
         at=at,
         path=path,
         prompt=content.prompt,
         header=header,
-        description=text(header.get("description")) or None,
-        model=model if isinstance(model, str) and model != "inherit" else None,
+        description=unquoted(header.get("description")) or None,
+        model=model if model not in ("", "inherit") else None,
         grants=tuple(home.reading(at) if reads_only else home.everything(at)),
         everyone=None if reads_only else at,
         inherits=not reads_only,
