@@ -42,8 +42,10 @@ _ARROW = re.compile(r"\s*(?::[^={\n]+)?=>")
 _IDENTIFIER = re.compile(r"(\w+)\s*;?\s*$", re.MULTILINE)
 _OF_PLUGIN = re.compile(r"\bPlugin\b")
 """The name of the type of plugins."""
-_GIVES_TOOLS = re.compile(r"\btool\s*[:({]")
-"""A sign that a plugin has tools."""
+_GIVES_TOOLS = re.compile(
+    r"\btool\s*(?:\(|:\s*(?:\{|(?:await\s+)?(?!(?:String|any|string|unknown)\b)[A-Za-z_$][\w$.]*(?<!\.name)(?<!\.tool)\s*[(,}\n]))"
+)
+"""A sign that a plugin has tools: one that it makes, or a table of them; no type of what a hook is given."""
 ORIGIN = "opencode, which asks nobody about a tool in code"
 
 
