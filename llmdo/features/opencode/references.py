@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import posixpath
 import re
+from functools import lru_cache
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from llmdo.base.diagnostic import Related, excerpt, finding
@@ -16,7 +18,7 @@ from llmdo.foreign.team import MAX_NAME
 from llmdo.syntax.discovery import ignored_by
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from llmdo.base.diagnostic import Diagnostic
     from llmdo.base.source import Source
@@ -27,6 +29,8 @@ _REFERENCE = re.compile(r"\{file:(?P<path>[^}{\n]+)\}")
 """A reference without another one in it, such as that to a variable."""
 _ELSEWHERE = ("~", "/", "..")
 """The beginnings of paths of which the project says nothing."""
+_MANY = 1_000
+"""References of one file: nobody writes more."""
 _OF_A_PERSON = ("mcp", "provider")
 """The tables with keys and tokens, whose files a person may keep out of the project."""
 
@@ -54,19 +58,29 @@ def _lacking(tree: Tree, document: Document) -> Iterator[tuple[re.Match[str], st
     source = document.source
     folder = posixpath.dirname(source.path)
     private = {word for key in _OF_A_PERSON for word in _references_in(document.data.get(key))}
-    ignores = None
-    for each in _REFERENCE.finditer(source.text):
+    for each in islice(_REFERENCE.finditer(source.text), _MANY):
         start = source.text.rfind("\n", 0, each.start()) + 1
         if source.text[start : each.start()].lstrip().startswith("//") or each[0] in private:
             continue
         path = posixpath.normpath(posixpath.join(folder, each["path"]))
         if each["path"].startswith(_ELSEWHERE[:2]) or path.startswith(_ELSEWHERE) or "\\" in path:
             continue
-        if tree.read(path) is not None:
-            continue
-        ignores = ignores or ignored_by(_ignore_lines(tree))
-        if not ignores(path):
+        if lacks(tree, path):
             yield each, path
+
+
+def lacks(tree: Tree, path: str) -> bool:
+    """Whether a project surely has no file at a path, which git does not ignore either."""
+    if path.startswith(_ELSEWHERE) or tree.read(path) is not None:
+        return False
+    source, problems = tree.read(".gitignore") or (None, ())
+    return source is None or bool(problems) or not _ignoring(source.text)(path)
+
+
+@lru_cache(maxsize=4)
+def _ignoring(lines: str) -> Callable[[str], bool]:
+    """Whether git keeps a path out of the project by these lines; somebody may have it all the same."""
+    return ignored_by(lines.split("\n"))
 
 
 def _references_in(value: object) -> Iterator[str]:
@@ -76,12 +90,6 @@ def _references_in(value: object) -> Iterator[str]:
     elif isinstance(value, dict | list):
         for each in value.values() if isinstance(value, dict) else value:
             yield from _references_in(each)
-
-
-def _ignore_lines(tree: Tree) -> list[str]:
-    """The lines by which git keeps files out of the project, which somebody may have all the same."""
-    source, problems = tree.read(".gitignore") or (None, ())
-    return source.text.split("\n") if source and not problems else []
 
 
 def _hint(tree: Tree, source: Source, path: str) -> str | None:
