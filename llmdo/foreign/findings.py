@@ -88,7 +88,8 @@ def foreign_unread(project: Foreign) -> Iterator[Diagnostic]:
 
     It is not valid YAML or JSON, or uses what llmdo does not read in them, such as aliases. What could be read
     was; the rest of the answer cannot be relied on. A file that its tool ignores as a whole, as Claude Code does with
-    JSON that has a comment or a comma too many, counts as empty: nothing that it denies is denied. Correct the file.
+    JSON that has a comment or a comma too many, counts as empty: nothing that it denies is denied. One with which its
+    tool does not start, as opencode with `{file:PATH}` of a file that is not there, has no agents. Correct the file.
     """
     yield from _with_code(project, "LDO153")
 

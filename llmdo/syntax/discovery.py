@@ -405,12 +405,7 @@ def git_ignored(root: Path, seen: Seen | None = None, *, with_hidden: bool = Fal
     visible = [line for line in lines if line.strip() and not line.startswith(left_out)]
     if not visible:
         return _nothing, problems
-    slow = [
-        number
-        for number, line in enumerate(lines, 1)
-        if number > MAX_IGNORE_LINES
-        or (not line.startswith("#") and any(part.count("*") > MAX_STARS for part in line.split("/")))
-    ]
+    slow = [number for number, line in enumerate(lines, 1) if number > MAX_IGNORE_LINES or _is_slow(line)]
     if named := [number for number in slow if lines[number - 1].rstrip("\r") != _REPORTS]:
         at = Location(GITIGNORE, Span(named[0], 1, named[0], len(lines[named[0] - 1]) + 1))
         message = (
@@ -421,9 +416,23 @@ def git_ignored(root: Path, seen: Seen | None = None, *, with_hidden: bool = Fal
     if slow:
         heeded = {*range(1, len(lines) + 1)} - {*slow}
         lines = [line for number, line in enumerate(lines, 1) if number in heeded]
+    return _matcher(lines), problems
+
+
+def ignored_by(lines: Sequence[str]) -> Callable[[str], bool]:
+    """Whether git would ignore a path by these lines of a `.gitignore`, without those that are slow to match."""
+    quick = (each for each in lines[:MAX_IGNORE_LINES] if not _is_slow(each))
+    return _matcher([*quick])
+
+
+def _is_slow(line: str) -> bool:
+    return not line.startswith("#") and any(part.count("*") > MAX_STARS for part in line.split("/"))
+
+
+def _matcher(lines: Sequence[str]) -> Callable[[str], bool]:
     if matches := plain(lines):
-        return matches, problems
-    return _spec_of([_FOLDERS.sub(r"\1**/*/", line) for line in lines]).match_file, problems
+        return matches
+    return _spec_of([_FOLDERS.sub(r"\1**/*/", line) for line in lines]).match_file
 
 
 def _spec_of(lines: Sequence[str]) -> GitIgnoreSpec:

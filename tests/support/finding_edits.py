@@ -509,6 +509,7 @@ _FORMS: tuple[tuple[re.Pattern[str], Callable[[Edited, re.Match[str], Diagnostic
     (re.compile(r"write (?P<keys>`\w+`(?: and `\w+`)*) into it"), _into_it),
     (re.compile(rf"add {_NEW} to {_KEY}"), _added),
     (re.compile(r"without `(?P<name>[^`]+)` in `[^`]+` there is none"), _circle),
+    (re.compile(r"write `(?P<new>\{file:[^`]+\})`"), named),
     (re.compile(r"write `(?P<new>[A-Za-z-]+|\w+\([^`]*\)|\"enabled\": false|\"\./[^`]*)`"), named),
 )  # fmt: skip
 """The forms of a hint of a finding; the first that is meant makes it, and one of none is a change of a flow's hint."""

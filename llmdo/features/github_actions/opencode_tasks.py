@@ -1,4 +1,7 @@
-"""The agents that opencode calls by `task` in a job: of the rules of their caller, only those about edits bind them."""
+"""The agents that opencode calls by `task` in a job: what their caller's own rules deny does not bind them.
+
+Watched with 1.18.33, for `edit` as for other tools: only rules of the settings hold for all.
+"""
 
 from __future__ import annotations
 
@@ -22,9 +25,6 @@ if TYPE_CHECKING:
     from llmdo.foreign.files import Files
     from llmdo.foreign.team import Grant
     from llmdo.syntax.document import Document
-
-_EDIT = "edit"
-"""The tool of which what its caller may not, an agent that is called may not either."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,8 +61,7 @@ def called_agents(
     at: Place,
 ) -> Iterator[CalledAgent]:
     """The agents that a caller with these rules may call at a place; `common` are those of the settings."""
-    rules_of_caller = [*common, *caller]
-    about = RULES.about(rules_of_caller, TASK)
+    about = RULES.about([*common, *caller], TASK)
     for name in _names(files, tables):
         last = RULES.decided(rule for rule in about if matches(rule.pattern or "", name))
         own = tuple(tables_of(name, files, tables))
@@ -74,10 +73,8 @@ def called_agents(
             *common,
             *rules_of_agent(files, own),
         ]
-        denied = {each.pattern for each in rules if _denies_edits(each)}
-        handed = [each for each in rules_of_caller if _denies_edits(each) and each.pattern not in denied]
-        written = frozenset(map(id, (*rules[len(below) :], *handed)))
-        yield CalledAgent(excerpt(name, MAX_NAME), own, (*rules, *handed), written)
+        written = frozenset(map(id, rules[len(below) :]))
+        yield CalledAgent(excerpt(name, MAX_NAME), own, tuple(rules), written)
 
 
 def of_called(given: Grant, name: str, chosen: Sequence[Place], documents: Sequence[Document]) -> Grant:
@@ -91,10 +88,6 @@ def of_called(given: Grant, name: str, chosen: Sequence[Place], documents: Seque
     path = denial.at.location.path if denial.at else SETTINGS[0]
     given = replace(given, toolset=TASK, tool=f"{name}: {given.tool}")
     return denial.given_to(given, f"it then calls no other agent{of_everybody(path)}")
-
-
-def _denies_edits(rule: PermissionRule) -> bool:
-    return rule.tool == _EDIT and rule.decision == "blocked"
 
 
 def _names(files: Files, tables: Sequence[Place]) -> Iterator[str]:

@@ -12,10 +12,13 @@ from llmdo.base.parts import items, table, text, texts
 from llmdo.base.values import dataclass
 from llmdo.features.opencode import PLUGINS, TERMINAL, TOOLS
 from llmdo.features.opencode.permissions import matches
+from llmdo.features.opencode.references import lacks
 from llmdo.foreign.events import UNTRUSTED, ClientEvents, is_own_plugin, script_abilities
+from llmdo.foreign.files import line_out
 from llmdo.foreign.team import MAX_NAME, Grant, capability_of
 from llmdo.policy.authority import Capability
 from llmdo.syntax.document import Document, Place
+from llmdo.syntax.globs import Glob
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -23,7 +26,11 @@ if TYPE_CHECKING:
     from llmdo.foreign.files import Files
     from llmdo.foreign.permissions import PermissionRule
 
+_ENDINGS = (".tsx", ".jsx", ".ts", ".mjs", ".js", ".cjs")
+"""The endings that the path of a module may leave out (watched with 1.18.33); for `.js` it may have `.ts`."""
 _ENTRIES = ("index.ts", "index.tsx", "index.js", "index.mjs", "index.cjs")
+_BUILT = frozenset({"build", "dist", "lib", "node_modules", "out", "target"})
+"""Folders whose files may be made at a person's."""
 _OF_TERMINAL = ("tui.json", "tui.jsonc")
 _BUNDLED = "@ai-sdk/"
 """The beginning of the packages of providers that opencode has itself."""
@@ -42,8 +49,10 @@ _ARROW = re.compile(r"\s*(?::[^={\n]+)?=>")
 _IDENTIFIER = re.compile(r"(\w+)\s*;?\s*$", re.MULTILINE)
 _OF_PLUGIN = re.compile(r"\bPlugin\b")
 """The name of the type of plugins."""
-_GIVES_TOOLS = re.compile(r"\btool\s*[:({]")
-"""A sign that a plugin has tools."""
+_GIVES_TOOLS = re.compile(
+    r"\btool\s*(?:\(|:\s*(?:\{|(?:await\s+)?(?!(?:String|any|string|unknown)\b)[A-Za-z_$][\w$.]*(?<!\.name)(?<!\.tool)\s*[(,}\n]))"
+)
+"""A sign that a plugin has tools: one that it makes, or a table of them; no type of what a hook is given."""
 ORIGIN = "opencode, which asks nobody about a tool in code"
 
 
@@ -221,8 +230,40 @@ def _named(files: Files, document: Document) -> Iterator[LoadedModule]:
     for key in ("plugin", "plugins"):
         for number, entry in enumerate(items(document.data.get(key))):
             spec = text(entry) or text(next(iter(items(entry)), None)) or text(table(entry).get("package"))
-            if spec:
-                yield _specified(files, spec, Place(document, (key, number)))
+            module = _specified(files, spec, Place(document, (key, number))) if spec else None
+            if module and not _is_lacking(files, module):
+                yield module
+
+
+def _is_lacking(files: Files, module: LoadedModule) -> bool:
+    """Whether a plugin surely has no file, which is noted: opencode then goes on without it (watched with 1.18.33)."""
+    settings = module.at.document.source.path
+    is_of_terminal = PurePosixPath(settings).name in _OF_TERMINAL
+    if module.path or not module.shown.startswith(".") or is_of_terminal or files.tree.only:
+        return False
+    folder = posixpath.dirname(settings)
+    path = posixpath.normpath(posixpath.join(folder, module.shown))
+    if (
+        not lacks(files.tree, path)
+        or files.tree.read(f"{path}/package.json")
+        or not _BUILT.isdisjoint(path.split("/"))
+    ):
+        return False
+    entry = _entry(files, posixpath.normpath(module.shown))
+    hint = (
+        f'write `"./{posixpath.relpath(entry, folder or ".")}"`'
+        if entry and isinstance(module.at.data, str)
+        else None
+    )
+    if entry and any(Glob(each).matches(entry) for each in PLUGINS):
+        hint = f"{line_out(module.at)}: `{entry}` is loaded without it"
+    files.note(
+        "LDO250",
+        module.at,
+        f"there is no `{excerpt(path, MAX_NAME)}`, so opencode loads no such plugin",
+        hint,
+    )
+    return True
 
 
 def _specified(files: Files, spec: str, at: Place) -> LoadedModule:
@@ -239,7 +280,8 @@ def _specified(files: Files, spec: str, at: Place) -> LoadedModule:
 def _entry(files: Files, path: str) -> str | None:
     """The file by which a module at a path of the project begins; None if there is none that can be read."""
     manifest = f"{path}/package.json"
-    candidates = [path]
+    candidates = [path, *(f"{path}{ending}" for ending in _ENDINGS)]
+    candidates += [f"{path[:-3]}{ending}" for ending in _ENDINGS if path.endswith(".js")]
     if files.tree.read(manifest) and (package := files.json(manifest)):
         server = table(package.data, "exports").get("./server")
         entries = (text(server), *texts(table(server).values()), text(package.data.get("main")))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from llmdo.base.diagnostic import excerpt, nearest
 from llmdo.base.parts import table, text
 from llmdo.base.values import dataclass, replace
-from llmdo.features.opencode import AGENTS, PLUGINS, SETTINGS, TOOLS, settings
+from llmdo.features.opencode import AGENTS, PLUGINS, SETTINGS, TOOLS, references, settings
 from llmdo.features.opencode.code import OpencodeCode, code_of
 from llmdo.features.opencode.headers import refusal
 from llmdo.features.opencode.permissions import (
@@ -72,6 +72,10 @@ def read(tree: Tree) -> Team:
     """The agents of a project of opencode."""
     files = Files(tree, "opencode")
     documents = [read for path in _settings(tree) if (read := files.json(path))]
+    refused = [] if tree.only else [each for read in documents if (each := references.refusal(tree, read))]
+    if refused:
+        problems = (*files.problems, *refused)
+        return Team(format="opencode", agents=(), files=files.paths, problems=problems, starts="allowed")
     declared: dict[str, _Declaration] = {}
     for document in documents:
         agents = "agent" if "agent" in document.data else "agents"

@@ -1,0 +1,1 @@
+export const Moorings = async () => ({ event: async () => {} })

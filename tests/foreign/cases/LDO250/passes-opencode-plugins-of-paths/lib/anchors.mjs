@@ -1,0 +1,1 @@
+export const Anchors = async () => ({ event: async () => {} })

@@ -1,0 +1,1 @@
+export const Tides = async () => ({ event: async () => {} })
