@@ -11,7 +11,7 @@ from llmdo.base.diagnostic import excerpt
 from llmdo.base.parts import table, texts
 from llmdo.base.values import dataclass, field, replace
 from llmdo.features.claude.hooks import ASKED
-from llmdo.features.claude.rules import ALLOWED, RULES, flaw
+from llmdo.features.claude.rules import ALLOWED, RULES, flaw, of_undeclared
 from llmdo.features.claude.sandbox import reach_in_sandbox
 from llmdo.features.claude.table import FILING, READ_ONLY
 from llmdo.foreign.commands import besides, only_shows
@@ -25,7 +25,7 @@ from llmdo.policy.shell.rules import UNLISTED
 from llmdo.syntax.document import Place
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
     from llmdo.features.claude.hooks import ClaudeHook
     from llmdo.foreign.lines import Line
@@ -137,6 +137,8 @@ class ClaudeSettings:
     """Whether a sandbox confines commands, asked about or not."""
     refused_servers: frozenset[str] = frozenset()
     """Servers of `.mcp.json` that are never started."""
+    own_servers: frozenset[str] = frozenset()
+    """Those that a file gives to an agent of its own, or to sessions with a plugin, and to nobody else."""
     hooks: tuple[ClaudeHook, ...] = ()
     """Those that may answer in place of a person."""
     no_hooks: Place | None = None
@@ -172,6 +174,10 @@ class ClaudeSettings:
             rule.decision == "blocked" and RULES.whole(rule, "Skill")
             for rule in RULES.about(self.rules, "Skill")
         )
+
+    def of_others(self, declared: Collection[str]) -> Mapping[str, PermissionRule]:
+        """The tools that rules allow of servers that no file declares: a person's own, or those of an account."""
+        return of_undeclared(self.rules, {*declared, *self.refused_servers, *self.own_servers})
 
     def mode_of(self, own: Mode | None) -> Mode:
         """The mode of an agent whose file says `own`."""
