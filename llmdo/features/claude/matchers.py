@@ -17,6 +17,7 @@ _NAMES = tuple(tool for tool in LINES if tool.isalpha())
 _BY_LETTERS = {tool.lower(): tool for tool in _NAMES}
 """The tools by their names in small letters: matchers tell these from capital ones."""
 LONGEST = 300
+"""The length of a matcher up to which it is looked at."""
 _ALTERNATIVE = re.compile(r"(?P<name>[A-Za-z]+)\((?P<pattern>[^()]+)\)")
 """A rule as permissions have it; as a regular expression it has a group."""
 _UNREPEATED = re.compile(r"[*+?]")
