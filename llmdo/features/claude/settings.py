@@ -13,7 +13,7 @@ from llmdo.base.values import dataclass, field, replace
 from llmdo.features.claude.hooks import ASKED
 from llmdo.features.claude.rules import ALLOWED, RULES, flaw, of_undeclared
 from llmdo.features.claude.sandbox import reach_in_sandbox
-from llmdo.features.claude.table import FILING, READ_ONLY
+from llmdo.features.claude.table import FILING, LINES, READ_ONLY
 from llmdo.foreign.commands import besides, only_shows
 from llmdo.foreign.edits import names_text
 from llmdo.foreign.hosts import lets_out
@@ -248,9 +248,13 @@ class ClaudeSettings:
 
     def _by_mode(self, grant: Grant, line: Line, approved: Sequence[PermissionRule]) -> Grant:
         """A tool that goes unasked by the mode, with what that means where rules allow little of it."""
-        allowing = _allowing((*self.rules, *approved), line)
+        rules = (*self.rules, *approved)
+        allowing = _allowing(rules, line)
         unless = "" if line.decision == "allowed" else _unless_asked(line, allowing)
-        is_enough = unless and not allowing and not self.hooks
+        # Commands that run the project's own code are harmless only where nothing else changes that unasked.
+        is_enough = (
+            unless == _UNSET_MODE and not self.hooks and not (allowing and any(map(_may_write, rules)))
+        )
         return replace(grant, condition=unless, asked_by=self.asking if is_enough else "")
 
     def _without_rules(self, line: Line, mode: Mode) -> str | None:
@@ -357,6 +361,15 @@ def _is_in_settings(rule: PermissionRule) -> bool:
 def _allowing(rules: Iterable[PermissionRule], line: Line) -> list[PermissionRule]:
     """The rules that allow a tool, or a part of it."""
     return [rule for rule in RULES.about(rules, line.tool) if rule.decision == "allowed"]
+
+
+def _may_write(rule: PermissionRule) -> bool:
+    """Whether a rule allows a tool that edits files, or one of a server, which may do so."""
+    if rule.decision != "allowed" or flaw(rule) is not None:
+        return False
+    line = LINES.get(rule.tool)
+    able = _allowed_by(rule, line) if line else ()
+    return rule.tool.startswith("mcp__") or any(each.name.startswith("fs.write") for each in able)
 
 
 def _allowed_by(rule: PermissionRule, line: Line) -> tuple[Capability, ...]:
