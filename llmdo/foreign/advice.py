@@ -401,7 +401,7 @@ def _edit(project: Foreign, leg: FlowLeg) -> str | None:
         change, lost = f"take {name} out of {key}", "it then does not run"
     elif given.narrower:
         change, lost = given.narrower, given.loss or lost
-    elif not agent.path and len(leg.path) > 2 and leg.path[1].use:
+    elif is_called(project, leg) and leg.path[1].use:
         caller = named(project.team.agents).get(leg.path[0].name)
         if caller is None or caller.everyone:
             return None  # no list says which of the agents that are built in it calls

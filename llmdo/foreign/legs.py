@@ -190,14 +190,21 @@ def leg_of(spot: Spot) -> FlowLeg:
 def is_called(project: Foreign, leg: FlowLeg) -> bool:
     """Whether what a file says about a leg is the call of an agent that is built in."""
     agent = named(project.team.agents).get(leg.path[-2].name) if len(leg.path) > 2 else None
-    return agent is not None and not agent.path and leg.path[1].use is not None
+    if agent is None or agent.path or leg.path[1].use is None:
+        return False
+    given = grant_of(project, leg)
+    return given is None or not is_by_rule(given)
+
+
+def is_by_rule(given: Grant) -> bool:
+    """Whether nothing gives a tool but the rule that allows it."""
+    return bool(given.unasked_by) and not given.is_free_anyway and given.at == given.rule_at
 
 
 def place_of(project: Foreign, leg: FlowLeg) -> Place | None:
     """The place that gives the tool at the end of a leg, or the rule that allows it."""
     if given := grant_of(project, leg):
-        caller = named(project.team.agents).get(leg.path[-2].name)
-        if caller and not caller.path and len(leg.path) > 2 and leg.path[1].use:
+        if is_called(project, leg) and leg.path[1].use:
             return leg.path[1].use.at  # built in: what calls it is what a file says
         rule = given.rule_at if leg.is_ruled else None
         if rule and rule.route[:1] == _SPARED and given.at.location.path != rule.location.path:

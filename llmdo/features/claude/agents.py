@@ -331,6 +331,13 @@ class AgentReader:
                 self.files.unknown_agent(place, name, known)
 
 
+def declared_in(text: reading.Text) -> Iterator[str]:
+    """The servers that the file of an agent declares, and does not only name."""
+    own = text.document.data.get("mcpServers")
+    for entry in own if isinstance(own, list) else [own]:
+        yield from map(str, entry if isinstance(entry, dict) else ())
+
+
 def _names_of_skill(rule: PermissionRule) -> tuple[str, str]:
     """The names of the skill with a rule: that of its folder, and the one in its header."""
     return PurePosixPath(rule.origin).parent.name, str(rule.at.document.data.get("name"))

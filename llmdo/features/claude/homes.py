@@ -90,8 +90,13 @@ def above_own(path: str) -> str:
     return above.removeprefix("/") if own else ""
 
 
-def homes_of(files: Files, plugins: Sequence[ClaudePlugin], agents: Iterable[str]) -> dict[str, ClaudeHome]:
-    """The folders with a `.claude` of their own; the project's own is always one of them."""
+def homes_of(
+    files: Files, plugins: Sequence[ClaudePlugin], agents: Iterable[str], own_servers: Iterable[str] = ()
+) -> dict[str, ClaudeHome]:
+    """The folders with a `.claude` of their own; the project's own is always one of them.
+
+    `own_servers` are those that the `agents` declare for themselves.
+    """
     nested = [path for path in files.named([NESTED_SETTINGS]) if above_own(path)]
     commands: dict[str, list[str]] = {}
     for path in files.named(COMMANDS):
@@ -99,7 +104,8 @@ def homes_of(files: Files, plugins: Sequence[ClaudePlugin], agents: Iterable[str
     note_unloaded(files, (path for paths in commands.values() for path in paths if path.endswith(SKILL)))
     folders = {"", *map(above_own, [*nested, *agents]), *commands}
     folders = {folder for folder in folders if not f"{folder}/".startswith(OWN)}
-    reader = _HomeReader(files, plugins)
+    brought = {server for plugin in plugins for server in plugin.servers}
+    reader = _HomeReader(files, plugins, frozenset({*own_servers, *brought}))
     return {folder: reader.home(folder, commands.get(folder, [])) for folder in sorted({*folders, ""})}
 
 
@@ -157,6 +163,7 @@ class _HomeReader:
 
     files: Files
     plugins: Sequence[ClaudePlugin]
+    own_servers: frozenset[str]
 
     def home(self, folder: str, commands: Sequence[str]) -> ClaudeHome:
         """The configuration of sessions in a folder."""
@@ -168,9 +175,7 @@ class _HomeReader:
         plugins = [plugin for plugin in self.plugins if plugin.name in enabled or not plugin.root]
         for plugin in plugins:
             hooks += hooks_in(self.files, plugin.hooks, plugin.root)
-        own = [document for document in documents if _is_own(document)]
-        others = [document for document in documents if not _is_own(document)]
-        settings = replace(settings_of(own, others), asking=_asking(folder, own)).with_hooks(hooks)
+        settings = self._settings(folder, documents).with_hooks(hooks)
         for document in documents:
             self._judge(document)
         self._judge_settings(settings)
@@ -208,6 +213,13 @@ class _HomeReader:
             approved=() if settings.denies_skills else tuple(approvals_in(self.files, [*commands, *brought])),
             at=at,
         )
+
+    def _settings(self, folder: str, documents: Sequence[Document]) -> ClaudeSettings:
+        """What these settings of a folder decide together, but for hooks."""
+        own = [document for document in documents if _is_own(document)]
+        others = [document for document in documents if not _is_own(document)]
+        settings = settings_of(own, others)
+        return replace(settings, asking=_asking(folder, own), own_servers=self.own_servers)
 
     def _documents(self, folder: str) -> list[Document]:
         """The settings of a folder, those that hold over others last."""

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from llmdo.base.diagnostic import excerpt
 from llmdo.base.parts import items, table, text, texts
 from llmdo.base.values import dataclass
+from llmdo.features.claude.matchers import LONGEST, PLAIN, listed, meant, never_matches
 from llmdo.features.claude.table import LINES
 from llmdo.foreign.events import may_allow, says_allow
 from llmdo.syntax.document import Place
@@ -40,15 +41,6 @@ An entry of another form should be so since 2.1.122, but later releases were see
 
 _OF_TOOLS = frozenset({"PermissionDenied", ASKED, "PostToolUse", "PostToolUseFailure", "PreToolUse"})
 """The events whose matchers are compared with the name of a tool, and with nothing else of a call."""
-_ALTERNATIVE = re.compile(r"(?P<name>[A-Za-z]+)\((?P<pattern>[^()]+)\)")
-"""A rule as permissions have it; as a regular expression it has a group."""
-_UNREPEATED = re.compile(r"[*+?]")
-"""The beginning of a pattern that makes a regular expression of it invalid."""
-_NEVER_IN_NAMES = re.compile(r"[ /:~\"'](?![*?])|^\.?[a-z]{2}")
-"""Parts of a pattern that no name of a tool has behind that of another one."""
-_BETWEEN = re.compile(r"\|(?![^(]*\))")
-"""A `|` outside of parentheses."""
-_LONGEST = 300
 _AS_IF = (
     "name tools alone in `matcher`, and write what else must hold as `if` of its hooks, such as "
     '`"if": "Bash(git commit *)"`, which Claude Code heeds since 2.1.85'
@@ -67,7 +59,6 @@ _NO_ANSWER = re.compile(r"""\\?["']decision\\?["']\s*:\s*\\?["']allow\\?["']""")
 _HANDED_ON = re.compile(r"""(?:permissionDecision|behavior)\\?["']?\s*[:=]\s*(?!\s|\\?["'])""")
 """A key of its own answers whose value is not in quotes there, and may be that of such a text."""
 
-_PLAIN = re.compile(r"[\w\s,|-]*")
 _SIMPLE = re.compile(r"\^?(?:[\w-]|\.\*)*\$?(?:\|\^?(?:[\w-]|\.\*)*\$?)*")
 """Regular expressions that are names with any part left out."""
 
@@ -86,11 +77,9 @@ class ClaudeHook:
         """Whether it is asked about a tool, or about a tool of this server."""
         if self.matcher in ("", "*"):
             return True
-        if _PLAIN.fullmatch(self.matcher):
-            listed = [name.strip() for name in re.split(r"[|,]", self.matcher)]
-            return tool in listed or (
-                _is_server(tool) and any(each.startswith(f"{tool}__") for each in listed)
-            )
+        if PLAIN.fullmatch(self.matcher):
+            names = listed(self.matcher)
+            return any(each.startswith(f"{tool}__") for each in names) if _is_server(tool) else tool in names
         if not _SIMPLE.fullmatch(self.matcher):
             return True  # an expression of somebody else is not run, as it may take for ever
         return any(_fits(each, tool) for each in self.matcher.split("|"))
@@ -111,23 +100,24 @@ def _fits(expression: str, tool: str) -> bool:
 
 
 def never_runs(event: str, matcher: str) -> bool:
-    """Whether a matcher is written as rules of permissions are, of which no tool's name is one.
-
-    An invalid regular expression matches nothing; of a valid one each alternative has to be such a rule.
-    """
-    if event not in _OF_TOOLS or "(" not in matcher or len(matcher) > _LONGEST:
-        return False
-    parts = [_ALTERNATIVE.fullmatch(each.strip()) for each in _BETWEEN.split(matcher)]
-    if any(part and _UNREPEATED.match(part["pattern"]) for part in parts):
-        return True
-    return all(part and _NEVER_IN_NAMES.search(part["pattern"]) for part in parts)
+    """Whether a group of hooks is never run, as its matcher matches no tool."""
+    return event in _OF_TOOLS and never_matches(matcher)
 
 
 def _judge_matcher(files: Files, event: str, at: Place) -> None:
     """Notes the matcher of a group of hooks that never run for it."""
-    if never_runs(event, text(at.data)):
-        message = f"`{excerpt(text(at.data))}` does nothing: a matcher is compared with names of tools alone"
-        files.note("LDO151", at, f"{message}, so Claude Code never runs these hooks", _AS_IF)
+    matcher = text(at.data)
+    if not never_runs(event, matcher):
+        return
+    if written := meant(matcher):
+        why, hint = (
+            "whole names of tools, letter by letter",
+            f"write `{excerpt(written, LONGEST)}` for `{excerpt(matcher, LONGEST)}`",
+        )
+    else:
+        why, hint = "names of tools alone", _AS_IF
+    message = f"`{excerpt(matcher)}` does nothing: a matcher is compared with {why}"
+    files.note("LDO151", at, f"{message}, so Claude Code never runs these hooks", hint)
 
 
 def hooks_in(files: Files, tables: Iterable[Place], root: str) -> Iterator[ClaudeHook]:

@@ -11,6 +11,7 @@ from llmdo.base.values import dataclass
 from llmdo.features.claude import PLUGINS
 from llmdo.features.claude.skills import skills_in
 from llmdo.foreign import servers as mcp
+from llmdo.foreign.files import line_out
 from llmdo.syntax import globs
 from llmdo.syntax.document import Place
 
@@ -267,6 +268,19 @@ class _PluginReader:
         where = "" if path.endswith((".json", ".md")) else " out of the project"
         return f" that llmdo reads, as it is a link{where}"
 
+    def _note_without_skills(self, at: Place, path: str) -> None:
+        """Notes a listed folder in which no skill is, or which is not there."""
+        lying = self.files.named([f"{globs.escape(path)}/**" if path else "**"])
+        if not lying:
+            self.files.note("LDO250", at, f"the plugin has no `{path}`{self._of_link(path)}")
+            return
+        has_deeper = any(each.endswith("/SKILL.md") for each in lying)
+        is_default = path == self._at("commands") and not any(True for _ in self._values("commands"))
+        hint = f"a skill lies in a folder of `{path}` itself" if has_deeper else line_out(at)
+        anyway = "; its commands are loaded anyway" if is_default else ""
+        message = f"`{path or '.'}` has no skill (`NAME/SKILL.md`), so `skills` loads none from it{anyway}"
+        self.files.note("LDO250", at, message, hint)
+
     def _markdown(self, key: str) -> Iterator[str]:
         """The Markdown files at a key, also those in folders."""
         for at, path in self._listed(key):
@@ -275,7 +289,13 @@ class _PluginReader:
             else:
                 names = [*self.files.named([f"{globs.escape(path)}/**/*.md" if path else "**/*.md"])]
             if not names:
-                self.files.note("LDO250", at, f"the plugin has no `{path}`{self._of_link(path)}")
+                is_there = not path.endswith(".md") and self.files.named([f"{globs.escape(path)}/**"])
+                message = (
+                    f"`{path}` has no file that ends in `.md`, so `{key}` loads none from it"
+                    if is_there
+                    else f"the plugin has no `{path}`{self._of_link(path)}"
+                )
+                self.files.note("LDO250", at, message, line_out(at) if is_there else None)
             yield from names
 
     def _skills(self) -> Iterator[str]:
@@ -290,7 +310,7 @@ class _PluginReader:
             elif names := skills_in(self.files, path):
                 yield from names
             else:
-                self.files.note("LDO250", at, f"the plugin has no `{path}`{self._of_link(path)}")
+                self._note_without_skills(at, path)
         if self.shares:
             return
         yield from skills_in(self.files, self._at("skills"))

@@ -12,7 +12,7 @@ from llmdo.base.diagnostic import excerpt, excerpt_of_end, finding
 from llmdo.base.source import Location
 from llmdo.base.values import dataclass, replace
 from llmdo.features.claude import AGENTS, IN_PLUGINS
-from llmdo.features.claude.agents import KEYS, MODES_OF_OPENCODE, AgentContext, AgentReader
+from llmdo.features.claude.agents import KEYS, MODES_OF_OPENCODE, AgentContext, AgentReader, declared_in
 from llmdo.features.claude.headers import ignored
 from llmdo.features.claude.homes import OWN, ClaudeHome, above_own, homes_of, with_plugin
 from llmdo.features.claude.plugins import plugins_in
@@ -65,7 +65,8 @@ def read(tree: Tree) -> Team:
     plugins = plugins_in(files)
     samples = _samples(files, paths, {path for plugin in plugins for path in plugin.agents})
     agent_files = _apart(_agent_files(files, [path for path in paths if path not in samples], plugins))
-    homes = homes_of(files, plugins, [file.path for file in agent_files])
+    own_servers = {server for file in agent_files for server in declared_in(file.text)}
+    homes = homes_of(files, plugins, [file.path for file in agent_files], own_servers)
     identities = {folder: _identities(agent_files, folder) for folder in homes}
     at_plugins = {each.name: with_plugin(files, homes[""], each) for each in plugins}
     agents = [

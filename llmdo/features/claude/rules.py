@@ -14,7 +14,7 @@ from llmdo.foreign.permissions import STRICTEST, PermissionRule, RuleTable, form
 from llmdo.policy.shell.rules import UNLISTED
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Collection, Iterable, Iterator, Mapping
 
     from llmdo.foreign.files import Files
     from llmdo.policy.authority import Capability
@@ -27,6 +27,9 @@ WORKFLOW = "Workflow"
 
 _EVERYTHING = frozenset({"", "*", "**", ":*", "domain:*"})
 _AFTER_A_SERVER = re.compile(r"mcp__[^*]+?__")
+_OF_A_SERVER = re.compile(r"mcp__[^*]")
+_IN_NAMES = re.compile(r"[^A-Za-z0-9_-]")
+"""What a name of a server has `_` for in those of its tools."""
 _ALIKE = {
     "Agent": ("Task",),
     "Bash": ("Monitor",),
@@ -117,6 +120,23 @@ def flaw(rule: PermissionRule) -> str | None:
     if rule.decision == "allowed" and "*" in rule.tool and not _AFTER_A_SERVER.match(rule.tool):
         return "a pattern that allows has to begin with `mcp__SERVER__`"
     return None
+
+
+def of_undeclared(rules: Iterable[PermissionRule], servers: Collection[str]) -> Mapping[str, PermissionRule]:
+    """The tools of other servers than these that rules allow, each with its first rule; all of a server by its name."""
+    declared = tuple(f"mcp__{_IN_NAMES.sub('_', str(server))}__" for server in servers)
+    allowed: dict[str, PermissionRule] = {}
+    for rule in rules:
+        name = rule.tool.removesuffix("__*")
+        if (
+            rule.decision == "allowed"
+            and _OF_A_SERVER.match(name)
+            and not f"{name}__".startswith(declared)
+            and flaw(rule) is None
+        ):
+            allowed.setdefault(name, rule)
+    wholes = tuple(f"{name}__" for name in allowed)
+    return {name: rule for name, rule in allowed.items() if not name.startswith(wholes)}
 
 
 def mended(rule: PermissionRule) -> str | None:

@@ -86,6 +86,9 @@ class SessionTools:
         """All servers, each from its declaration, or from the place that gives them all to an agent."""
         for server, (_, declared) in self.servers.items():
             yield from self.of_server(f"mcp__{server}", at or declared)
+        for name, rule in self.settings.of_others(self.servers).items():
+            grants = self.of_server(name, at or rule.at)
+            yield from (grant for grant in grants if grant.decision == "allowed")
 
 
 def server_name(tool: str) -> str:

@@ -11,9 +11,9 @@ from llmdo.base.diagnostic import excerpt
 from llmdo.base.parts import table, texts
 from llmdo.base.values import dataclass, field, replace
 from llmdo.features.claude.hooks import ASKED
-from llmdo.features.claude.rules import ALLOWED, RULES, flaw
+from llmdo.features.claude.rules import ALLOWED, RULES, flaw, of_undeclared
 from llmdo.features.claude.sandbox import reach_in_sandbox
-from llmdo.features.claude.table import FILING, READ_ONLY
+from llmdo.features.claude.table import FILING, LINES, READ_ONLY
 from llmdo.foreign.commands import besides, only_shows
 from llmdo.foreign.edits import names_text
 from llmdo.foreign.hosts import lets_out
@@ -25,7 +25,7 @@ from llmdo.policy.shell.rules import UNLISTED
 from llmdo.syntax.document import Place
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
     from llmdo.features.claude.hooks import ClaudeHook
     from llmdo.foreign.lines import Line
@@ -137,6 +137,8 @@ class ClaudeSettings:
     """Whether a sandbox confines commands, asked about or not."""
     refused_servers: frozenset[str] = frozenset()
     """Servers of `.mcp.json` that are never started."""
+    own_servers: frozenset[str] = frozenset()
+    """Those that a file gives to an agent of its own, or to sessions with a plugin, and to nobody else."""
     hooks: tuple[ClaudeHook, ...] = ()
     """Those that may answer in place of a person."""
     no_hooks: Place | None = None
@@ -172,6 +174,10 @@ class ClaudeSettings:
             rule.decision == "blocked" and RULES.whole(rule, "Skill")
             for rule in RULES.about(self.rules, "Skill")
         )
+
+    def of_others(self, declared: Collection[str]) -> Mapping[str, PermissionRule]:
+        """The tools that rules allow of servers that no file declares: a person's own, or those of an account."""
+        return of_undeclared(self.rules, {*declared, *self.refused_servers, *self.own_servers})
 
     def mode_of(self, own: Mode | None) -> Mode:
         """The mode of an agent whose file says `own`."""
@@ -242,9 +248,13 @@ class ClaudeSettings:
 
     def _by_mode(self, grant: Grant, line: Line, approved: Sequence[PermissionRule]) -> Grant:
         """A tool that goes unasked by the mode, with what that means where rules allow little of it."""
-        allowing = _allowing((*self.rules, *approved), line)
+        rules = (*self.rules, *approved)
+        allowing = _allowing(rules, line)
         unless = "" if line.decision == "allowed" else _unless_asked(line, allowing)
-        is_enough = unless and not allowing and not self.hooks
+        # Commands that run the project's own code are harmless only where nothing else changes that unasked.
+        is_enough = (
+            unless == _UNSET_MODE and not self.hooks and not (allowing and any(map(_may_write, rules)))
+        )
         return replace(grant, condition=unless, asked_by=self.asking if is_enough else "")
 
     def _without_rules(self, line: Line, mode: Mode) -> str | None:
@@ -351,6 +361,15 @@ def _is_in_settings(rule: PermissionRule) -> bool:
 def _allowing(rules: Iterable[PermissionRule], line: Line) -> list[PermissionRule]:
     """The rules that allow a tool, or a part of it."""
     return [rule for rule in RULES.about(rules, line.tool) if rule.decision == "allowed"]
+
+
+def _may_write(rule: PermissionRule) -> bool:
+    """Whether a rule allows a tool that edits files, or one of a server, which may do so."""
+    if rule.decision != "allowed" or flaw(rule) is not None:
+        return False
+    line = LINES.get(rule.tool)
+    able = _allowed_by(rule, line) if line else ()
+    return rule.tool.startswith("mcp__") or any(each.name.startswith("fs.write") for each in able)
 
 
 def _allowed_by(rule: PermissionRule, line: Line) -> tuple[Capability, ...]:

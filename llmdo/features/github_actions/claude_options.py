@@ -75,10 +75,10 @@ _INSTALLS = re.compile(
 )
 """A command that installs or runs a release of Claude Code."""
 _V0_AGENT = ("Edit", "MultiEdit", "Write", "Glob", "Grep", "LS", "Read")
-_V0_TAG = (
-    *_V0_AGENT, "Bash(git add:*)", "Bash(git commit:*)",
-    "Bash(git push:*)", "Bash(git status:*)", "Bash(git diff:*)", "Bash(git log:*)", "Bash(git rm:*)",
-    "mcp__github_comment__update_claude_comment",
+_V0_TAG = (*_V0_AGENT, "mcp__github_comment__update_claude_comment")
+_V0_GIT = (
+    "Bash(git add:*)", "Bash(git commit:*)", "Bash(git push:*)", "Bash(git status:*)", "Bash(git diff:*)",
+    "Bash(git log:*)", "Bash(git rm:*)",
 )  # fmt: skip
 _V1_TAG = (
     "Bash(git add:*)",
@@ -192,17 +192,21 @@ def _from_action(options: ClaudeOptions, site: Site) -> None:
             if tool not in (site.input("allowed_tools") or ("", at))[0]
         ]
         mode = (site.input("mode") or ("tag", at))[0]
-        options.allowed += [(tool, at) for tool in (_V0_TAG if mode != "agent" else _V0_AGENT)]
+        tag = (*_V0_TAG, *(_BY_API if _signs(site) else _V0_GIT))
+        options.allowed += [(tool, at) for tool in (tag if mode != "agent" else _V0_AGENT)]
         return
     options.rest = "needs_approval" if is_since(site, AUTO_SINCE) else "blocked"
     tracks = (site.input("track_progress") or ("false", at))[0] == "true"
     if prompt is None or tracks:
-        by_api = (site.input("use_commit_signing") or ("false", at))[0] == "true" and not site.input(
-            "ssh_signing_key"
-        )
+        by_api = _signs(site) and not site.input("ssh_signing_key")
         tools = (*_V1_TAG[3:], *_BY_API) if by_api else (*_V1_TAG, _PUSHES)
         options.allowed += [(tool, at) for tool in (*tools, *(_OF_RUNS if _sees_runs(site) else ()))]
         options.mode = ("acceptEdits", at)
+
+
+def _signs(site: Site) -> bool:
+    """Whether the action surely signs commits, which it then makes by GitHub's API and not by git."""
+    return (site.input("use_commit_signing") or ("false", None))[0] == "true"
 
 
 def _sees_runs(site: Site) -> bool:

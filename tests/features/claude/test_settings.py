@@ -260,6 +260,7 @@ def test_tools_are_listed_by_commas_or_blanks_or_in_yaml(tmp_path: Path, listed:
         ("Edit.*", {"Edit", "NotebookEdit"}),
         ("^Edit$|^B.*", {"Bash", "Edit"}),
         ("mcp__issues__list", {"mcp__issues"}),
+        ("mcp__issues|Bash", {"Bash"}),  # a server is the name of no tool
         ("mcp__issues__.*", {"mcp__issues"}),
         ("mcp__.*__write.*", {"mcp__issues"}),
         ("mcp__other__.*", set()),
