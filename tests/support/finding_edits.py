@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 import yaml
 
 from llmdo.base.diagnostic import place
+from llmdo.base.source import Location, Span
+from llmdo.base.values import replace
 from tests.support.edited_files import Edited, NotMadeError, below, merged, pairs_of, start_of, style_of
 from tests.support.finding_headers import (
     above,
@@ -433,10 +435,19 @@ def _renamed(files: Edited, match: re.Match[str], each: Diagnostic) -> None:
         name = at.path.rpartition("/")[2].removesuffix(own)
         files.create(f"{new.rpartition('/')[0]}/{name}{end}", files.text(at.path))
         files.delete(at.path)
+    for clause in _IN_FILES.finditer(match["more"]):
+        for stem in names_in(clause["names"]):
+            changed = f"{new.rpartition('/')[0]}/{stem}{end}"
+            make_finding(
+                files, replace(each, at=Location(changed, Span(1, 1, 1, 1)), related=()), clause["change"]
+            )
 
 
 _NEW = r"`(?P<new>[^`]+)`"
 _LINE = r"`(?P<line>[^`]+)`"
+_IN_FILES = re.compile(
+    r", and in (?:each of )?(?P<names>`[^`]+`(?:(?:, | and )`[^`]+`)*) (?P<change>.+?)(?=, and in |\Z)"
+)
 _KEY = r"`(?P<key>[^`]+)`"
 _ONE_INSTEAD = r"`[^`]+`(?: in `settings`| of the step)? for `\w+`(?: in `claude_args`)?"
 _FORMS: tuple[tuple[re.Pattern[str], Callable[[Edited, re.Match[str], Diagnostic], None]], ...] = (
@@ -446,7 +457,7 @@ _FORMS: tuple[tuple[re.Pattern[str], Callable[[Edited, re.Match[str], Diagnostic
     (re.compile(rf"(?:a|an agent) file says {_NEW}"), meant),
     (re.compile(rf"it is (?:now )?called {_NEW}(?: here)?"), _now_called),
     (re.compile(rf"from `[^`]+` it is {_NEW}"), named),
-    (re.compile(rf"rename it to {_NEW}(?:, and the others likewise)?"), _renamed),
+    (re.compile(rf"rename it to {_NEW}(?:, and the others likewise)?(?P<more>(?:, and in .+)?)"), _renamed),
     (re.compile(r"write the provider before it"), named),
     (re.compile(r"its tools are called `(?P<new>mcp__[^`]+)`"), prefixed),
     (re.compile(r"write `\\\\` for `\\`"), escaped),

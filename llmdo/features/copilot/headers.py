@@ -13,12 +13,13 @@ from llmdo.base.diagnostic import Related, finding, shown
 from llmdo.base.source import Span
 from llmdo.base.values import dataclass, replace
 from llmdo.features.copilot import AGENT, MODE
+from llmdo.features.copilot.names import stem_of
 from llmdo.foreign import headers, reading
 from llmdo.foreign.files import MOST_PLACES
 from llmdo.syntax.document import Place
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from llmdo.base.diagnostic import Diagnostic
     from llmdo.base.source import Location, Source
@@ -179,18 +180,40 @@ def without_an_end(source: Source) -> Diagnostic:
     return finding("LDO152", source.location(Span(1, 1, 1, 4)), message, hint=hint)
 
 
-def chat_modes(sources: Sequence[Source]) -> Iterator[Diagnostic]:
-    """The finding about all chat modes, which VS Code took for agents up to 1.108."""
+def chat_modes(sources: Sequence[Source], keys: Iterable[str]) -> Iterator[Diagnostic]:
+    """The finding about all chat modes, which VS Code took for agents up to 1.108; `keys` are those of an agent."""
     if not sources:
         return
-    name = shown(sources[0].path.removesuffix(MODE) + AGENT).replace("chatmodes/", "agents/")
-    which, hint = "this file is no agent", f"rename it to `{name}`"
+    name = _as_agent(sources[0].path)
+    which, hint = "this file is no agent", f"rename it to `{shown(name)}`"
     if len(sources) > 1:
         which = f"the {len(sources)} files `*{MODE}` are no agents"
         hint += ", and the others likewise"
+    hints: dict[str, list[str]] = {}
+    for source in sources:
+        fault = _as_agents_fault(source, frozenset(keys))
+        if fault and fault.hint:
+            hints.setdefault(fault.hint, []).append(f"`{shown(stem_of(source.path))}`")
+    for more, names in hints.items():
+        left = len(names) - MOST_PLACES
+        named = _all_of([*names[:MOST_PLACES], *([f"{left} more"] if left > 0 else ())])
+        hint += f", and in {'each of ' if len(names) > 1 else ''}{named} {more}"
     message = f"VS Code loads no chat modes since 1.109, so {which}"
     related = [Related(source.location(), "and here") for source in sources[1 : MOST_PLACES + 1]]
     yield finding("LDO152", sources[0].location(), message, hint=hint, related=related)
+
+
+def _as_agent(path: str) -> str:
+    """The path of a chat mode as that of an agent."""
+    return (path.removesuffix(MODE) + AGENT).replace("chatmodes/", "agents/")
+
+
+def _as_agents_fault(source: Source, keys: frozenset[str]) -> Diagnostic | None:
+    """The finding that a chat mode would have as an agent; None if it was loaded."""
+    source = replace(source, path=_as_agent(source.path))
+    if closed(source):
+        return without_an_end(source)
+    return fault(reading.text(source, keys) or reading.prompt_alone(source))
 
 
 def judge_star(files: Files, document: Document, *, is_prompt: bool) -> None:
