@@ -21,10 +21,12 @@ from tests.support.finding_headers import (
     escaped,
     fence_below,
     first_line,
+    in_place_of_text,
     in_quotes,
     joined,
     moved_down,
     own_line,
+    spaced,
     untabbed,
 )
 from tests.support.finding_words import (
@@ -451,8 +453,12 @@ _IN_FILES = re.compile(
 _KEY = r"`(?P<key>[^`]+)`"
 _ONE_INSTEAD = r"`[^`]+`(?: in `settings`| of the step)? for `\w+`(?: in `claude_args`)?"
 _FORMS: tuple[tuple[re.Pattern[str], Callable[[Edited, re.Match[str], Diagnostic], None]], ...] = (
-    (re.compile(r"(?:delete every|indent with|put the text in quotes).*, and (?:indent|put|take|write) .*"), _step_by_step),
+    (re.compile(r"(?:delete every|indent with|put the text in quotes|write a blank behind).*, and (?:indent|put|take|write) .*"), _step_by_step),
     (re.compile(r"indent with spaces"), untabbed),
+    (re.compile(r"write a blank behind the colon of (?P<keys>`[^`]+`(?:(?:, | and )`[^`]+`)*)"), spaced),
+    (re.compile(r"write a blank behind each colon in its header"), spaced),
+    (re.compile(rf"write {_LINE} in its header, with a blank behind each colon"), spaced),
+    (re.compile(rf"write {_LINE} in place of the text in its header"), in_place_of_text),
     (re.compile(rf"did you mean {_NEW}\??"), meant),
     (re.compile(rf"(?:a|an agent) file says {_NEW}"), meant),
     (re.compile(rf"it is (?:now )?called {_NEW}(?: here)?"), _now_called),

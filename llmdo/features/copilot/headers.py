@@ -26,8 +26,12 @@ if TYPE_CHECKING:
     from llmdo.foreign.files import Files
     from llmdo.syntax.document import Document
 
-_OPENED = re.compile(r"---[ \t]*\n(?:\w[\w-]*[ \t]*:.*\n|[ \t]+\S.*\n|- .*\n|#.*\n)+(?=[ \t]*\n)")
-"""A header up to a blank line behind its keys."""
+_LINES_OF_KEYS = r"(?:\w[\w-]*[ \t]*:.*\n|[ \t]+\S.*\n|- .*\n|#.*\n)"
+_OPENED = re.compile(
+    rf"---[ \t]*\n(?:[ \t]*\n|#.*\n)*+{_LINES_OF_KEYS}++"
+    rf"(?:(?:[ \t]*\n)++(?=(?:description|model|name|tools)[ \t]*:){_LINES_OF_KEYS}++)*+(?=[ \t]*\n)"
+)
+"""A header up to a blank line behind its keys, below comments and with blank lines between its keys perhaps."""
 _ENDED = re.compile(r"\n---[ \t]*(?:\n|\Z)")
 _HERE = re.compile(r"\bhere\b")
 _THERE_ALONE = "so Copilot loads the file in VS Code alone"
@@ -58,7 +62,7 @@ def fault(text: reading.Text) -> Diagnostic | None:
     if not document.data:
         rest = f", thus no `description`, {_THERE_ALONE}"
         headless = reading.headless(document.source, rest)
-        return replace(headless, hint=headless.hint or _HEADER)
+        return replace(headless, hint=headless.hint or _keys_for(document.source))
     rest = _NOWHERE if document.data.get("target") == "github-copilot" else _THERE_ALONE
     faults = [_of_yaml(each) for each in headers.yaml_faults(document.source)]
     faults += [each for each in (_fault_of(document, key) for key in document.data) if each]
@@ -78,6 +82,23 @@ def fault(text: reading.Text) -> Diagnostic | None:
     ]
     message = f"{_together(faults)}, {rest}"
     return finding(code, faults[0].at, message, hint=_edits(faults), related=related)
+
+
+def _keys_for(source: Source) -> str:
+    """The change that gives a header keys, or a file one."""
+    if not _ENDED.search(source.text) or not source.text.startswith("---\n"):
+        return _HEADER
+    unspaced = reading.keyless(source)
+    if unspaced is None:
+        return _DESCRIPTION
+    if not unspaced:
+        return f"write `description: TEXT`{reading.IN_PLACE_OF_TEXT}"
+    return _spaced(unspaced) + ("" if "description" in unspaced else f", and {_DESCRIPTION}")
+
+
+def _spaced(keys: Sequence[str]) -> str:
+    """The change of what would be keys with a blank behind the colon."""
+    return f"write a blank behind the colon of {_all_of([f'`{key}`' for key in keys])}"
 
 
 def _of_yaml(problem: Diagnostic) -> _Fault:
@@ -173,10 +194,13 @@ def closed(source: Source) -> Source | None:
     return replace(source, text=text, is_plain=False)
 
 
-def without_an_end(source: Source) -> Diagnostic:
-    """The finding about such a file."""
+def without_an_end(source: Source, ended: Source) -> Diagnostic:
+    """The finding about such a file, which is read as `ended`."""
+    unspaced = reading.keyless(ended)
     message = f"no `---` ends this header, {_THERE_ALONE}"
     hint = "write `---` below the last key"
+    if unspaced:
+        hint = f"{_spaced(unspaced)}, and {hint}"
     return finding("LDO152", source.location(Span(1, 1, 1, 4)), message, hint=hint)
 
 
@@ -211,8 +235,8 @@ def _as_agent(path: str) -> str:
 def _as_agents_fault(source: Source, keys: frozenset[str]) -> Diagnostic | None:
     """The finding that a chat mode would have as an agent; None if it was loaded."""
     source = replace(source, path=_as_agent(source.path))
-    if closed(source):
-        return without_an_end(source)
+    if ended := closed(source):
+        return without_an_end(source, ended)
     return fault(reading.text(source, keys) or reading.prompt_alone(source))
 
 

@@ -161,7 +161,7 @@ class _CopilotReader:
         is_prompt = path.endswith(PROMPT)
         source = None if is_prompt else self.files.source(path)
         if source and (closed := headers.closed(source)):
-            self.files.problems.append(headers.without_an_end(source))
+            self.files.problems.append(headers.without_an_end(source, closed))
             self.unloaded.add(path)
             return reading.text(closed, KEYS)
         if not is_prompt and PurePosixPath(path).name.lower() not in PAGES:
