@@ -24,7 +24,7 @@ from llmdo.foreign.edits import (
 from llmdo.foreign.flows import UNKNOWN
 from llmdo.foreign.instead import MANY, few_tools, in_a_header
 from llmdo.foreign.lines import PUSHES
-from llmdo.foreign.reading import below_cut
+from llmdo.foreign.reading import IN_PLACE_OF_TEXT, below_cut, keyless
 from llmdo.foreign.refusing import refuser
 from llmdo.foreign.team import NAME_TOOLS
 from llmdo.policy.authority import Capability, gravity
@@ -368,6 +368,8 @@ def _why_everything(spec: ForeignFormat, agent: Agent) -> str:
         return spec.without_list
     if agent.at.document.problems and not agent.header:
         return "its header is ignored"
+    if keyless(agent.at.document.source) is not None and not agent.header:
+        return "its header has no keys"
     if in_a_header(agent.at) and not agent.header:
         return "its file has no header"
     if isinstance(listed, list) and spec.switches_tools:
@@ -391,6 +393,10 @@ def _fewer_tools(spec: ForeignFormat, agent: Agent, late: LateHeader | None) -> 
     if key in lost.keys:
         return f"leave {lost.cuts} out of its header: then its `{key}` counts"
     where = f" in place of `{key}`" if key in agent.header else in_a_header(agent.at)
+    if (unspaced := None if agent.header else keyless(agent.at.document.source)) is not None:
+        if key in unspaced:
+            return f"write a blank behind each colon in its header: then its `{key}` counts"
+        where = " in its header, with a blank behind each colon" if unspaced else IN_PLACE_OF_TEXT
     return f"write `{line}`{where}, and what else it needs; it loses the rest{agent.keeps}"
 
 

@@ -30,6 +30,8 @@ COMMENT = re.compile(r'("(?:[^"\\\n]|\\.)*"?)|//[^\n]*|/\*.*?(?:\*/|\Z)', re.DOT
 """A text of JSON, as its first group, or a comment; neither needs an end, so that each is looked at once."""
 MANY = 200  # lines of a header: looking for misspelt keys in more would take long
 
+IN_PLACE_OF_TEXT = " in place of the text in its header"
+"""The place of a line for a header that is a text without keys."""
 _FENCED = re.compile(r"\s*---[ \t]*\n(?P<header>.*?)(?:^|\n)---[ \t]*(?:\n|\Z)", re.DOTALL)
 _CUT = re.compile(r"---[ \t]*\n(?P<header>.*?)---", re.DOTALL)
 _BELOW_CUT = re.compile(r"---[ \t]*\n.*?(?P<end>^---).*?\n(?P<lost>.*?)^---[ \t]*$", re.DOTALL | re.MULTILINE)
@@ -38,6 +40,9 @@ _FENCE = "---"
 _FIRST = 2  # the line of a file in which a header begins
 _NEWLINE = "\n"
 _KEY = re.compile(r"([A-Za-z_][A-Za-z0-9_.-]*)[ \t]*:(?=[ \t]|$)[ \t]*(.*)")
+_UNSPACED = re.compile(r"^([A-Za-z_][\w-]*):(?=[^\s:/])", re.MULTILINE)
+"""A key without a blank behind its colon, which is none."""
+_COMMENTS = re.compile(r"^[ \t]*#.*$", re.MULTILINE)
 _TOOL = re.compile(r"[^\s,()\"'\[\]]+(?:\((?:[^()]|\([^()]*\))*\))?")
 """A tool in a text that separates several by commas or blanks, with its parentheses."""
 _START = re.compile(r"\A(\ufeff?(?:[ \t]*(?:#[^\n]*)?\r?\n)*)---(?=\s|\Z)")
@@ -132,8 +137,21 @@ def headless(source: Source, rest: str, code: str = "LDO152") -> Diagnostic:
     if late := frontmatter.late_header(source):
         message = f"`{source.path}` has no header, as {late.fault}{rest}"
         return finding(code, late.above, message, hint=late.hint)
-    fault = "a header without an end (`---`)" if source.text.startswith("---\n") else "no header"
+    fault = "no header"
+    if source.text.startswith("---\n"):
+        fault = "a header without " + ("keys" if _FENCED.match(source.text) else "an end (`---`)")
     return finding(code, source.location(), f"`{source.path}` has {fault}{rest}")
+
+
+def keyless(source: Source) -> tuple[str, ...] | None:
+    """What a header without keys has in place of them: the names of those that lack a blank behind the colon.
+
+    None if it has keys, or nothing but comments, or if there is no header.
+    """
+    fenced = _FENCED.match(source.text)
+    if fenced is None or any(map(_KEY.match, fenced["header"].split("\n"))):
+        return None
+    return tuple(_UNSPACED.findall(fenced["header"])) if _COMMENTS.sub("", fenced["header"]).strip() else None
 
 
 def prompt_alone(source: Source) -> Text:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import yaml
 
 from llmdo.base.diagnostic import place
+from llmdo.base.source import Location, Span
 from llmdo.base.values import replace
 from tests.support.edited_files import Edited, NotMadeError, below, merged, pairs_of, start_of, style_of
 from tests.support.finding_headers import (
@@ -20,10 +21,12 @@ from tests.support.finding_headers import (
     escaped,
     fence_below,
     first_line,
+    in_place_of_text,
     in_quotes,
     joined,
     moved_down,
     own_line,
+    spaced,
     untabbed,
 )
 from tests.support.finding_words import (
@@ -430,6 +433,12 @@ def _renamed(files: Edited, match: re.Match[str], each: Diagnostic) -> None:
         name = at.path.rpartition("/")[2].removesuffix(own)
         files.create(f"{new.rpartition('/')[0]}/{name}{end}", files.text(at.path))
         files.delete(at.path)
+    for clause in _IN_FILES.finditer(match["more"]):
+        for stem in names_in(clause["names"]):
+            changed = f"{new.rpartition('/')[0]}/{stem}{end}"
+            make_finding(
+                files, replace(each, at=Location(changed, Span(1, 1, 1, 1)), related=()), clause["change"]
+            )
 
 
 def _meant_or_out(files: Edited, match: re.Match[str], each: Diagnostic) -> None:
@@ -447,17 +456,24 @@ def _meant_or_out(files: Edited, match: re.Match[str], each: Diagnostic) -> None
 
 _NEW = r"`(?P<new>[^`]+)`"
 _LINE = r"`(?P<line>[^`]+)`"
+_IN_FILES = re.compile(
+    r", and in (?:each of )?(?P<names>`[^`]+`(?:(?:, | and )`[^`]+`)*) (?P<change>.+?)(?=, and in |\Z)"
+)
 _KEY = r"`(?P<key>[^`]+)`"
 _ONE_INSTEAD = r"`[^`]+`(?: in `settings`| of the step)? for `\w+`(?: in `claude_args`)?"
 _FORMS: tuple[tuple[re.Pattern[str], Callable[[Edited, re.Match[str], Diagnostic], None]], ...] = (
-    (re.compile(r"(?:delete every|indent with|put the text in quotes).*, and (?:indent|put|take|write) .*"), _step_by_step),
+    (re.compile(r"(?:delete every|indent with|put the text in quotes|write a blank behind).*, and (?:indent|put|take|write) .*"), _step_by_step),
     (re.compile(r"indent with spaces"), untabbed),
+    (re.compile(r"write a blank behind the colon of (?P<keys>`[^`]+`(?:(?:, | and )`[^`]+`)*)"), spaced),
+    (re.compile(r"write a blank behind each colon in its header"), spaced),
+    (re.compile(rf"write {_LINE} in its header, with a blank behind each colon"), spaced),
+    (re.compile(rf"write {_LINE} in place of the text in its header"), in_place_of_text),
     (re.compile(rf"did you mean {_NEW}\??"), meant),
     (re.compile(rf"write {_NEW} for it, but take it out where `[^`]+` is there already"), _meant_or_out),
     (re.compile(rf"(?:a|an agent) file says {_NEW}"), meant),
     (re.compile(rf"it is (?:now )?called {_NEW}(?: here)?"), _now_called),
     (re.compile(rf"from `[^`]+` it is {_NEW}"), named),
-    (re.compile(rf"rename it to {_NEW}(?:, and the others likewise)?"), _renamed),
+    (re.compile(rf"rename it to {_NEW}(?:, and the others likewise)?(?P<more>(?:, and in .+)?)"), _renamed),
     (re.compile(r"write the provider before it"), named),
     (re.compile(r"its tools are called `(?P<new>mcp__[^`]+)`"), prefixed),
     (re.compile(r"write `\\\\` for `\\`"), escaped),

@@ -121,6 +121,30 @@ def fence_below(files: Edited, match: re.Match[str], each: Diagnostic) -> None:
     files.put(path, keys[-1].end(), keys[-1].end(), f"{match['line']}\n")
 
 
+def spaced(files: Edited, match: re.Match[str], each: Diagnostic) -> None:
+    """Writes a blank behind the colon of each key."""
+    path = each.at.path
+    if line := match.groupdict().get("line"):
+        files.put(
+            path, _FENCE.search(files.text(path)).end(), _FENCE.search(files.text(path)).end(), f"{line}\n"
+        )
+    keys = match.groupdict().get("keys")
+    for key in (
+        re.findall(r"`([^`]+)`", keys)
+        if keys
+        else re.findall(r"^(\w+):(?=\S)", files.text(path), re.MULTILINE)
+    ):
+        end = files.text(path).index(f"\n{key}:") + len(f"\n{key}:")
+        files.put(path, end, end, " ")
+
+
+def in_place_of_text(files: Edited, match: re.Match[str], each: Diagnostic) -> None:
+    """Writes a line in place of all that stands in a header."""
+    path, text = each.at.path, files.text(each.at.path)
+    first, last, *_ = _FENCE.finditer(text)
+    files.put(path, first.end(), last.start(), f"{match['line']}\n")
+
+
 def deleted(files: Edited, match: re.Match[str], each: Diagnostic) -> None:
     path, start, _ = stretch(files, each)
     files.put(path, start, start + len(match["text"]), "")

@@ -13,20 +13,25 @@ from llmdo.base.diagnostic import Related, finding, shown
 from llmdo.base.source import Span
 from llmdo.base.values import dataclass, replace
 from llmdo.features.copilot import AGENT, MODE
+from llmdo.features.copilot.names import stem_of
 from llmdo.foreign import headers, reading
 from llmdo.foreign.files import MOST_PLACES
 from llmdo.syntax.document import Place
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from llmdo.base.diagnostic import Diagnostic
     from llmdo.base.source import Location, Source
     from llmdo.foreign.files import Files
     from llmdo.syntax.document import Document
 
-_OPENED = re.compile(r"---[ \t]*\n(?:\w[\w-]*[ \t]*:.*\n|[ \t]+\S.*\n|- .*\n|#.*\n)+(?=[ \t]*\n)")
-"""A header up to a blank line behind its keys."""
+_LINES_OF_KEYS = r"(?:\w[\w-]*[ \t]*:.*\n|[ \t]+\S.*\n|- .*\n|#.*\n)"
+_OPENED = re.compile(
+    rf"---[ \t]*\n(?:[ \t]*\n|#.*\n)*+{_LINES_OF_KEYS}++"
+    rf"(?:(?:[ \t]*\n)++(?=(?:description|model|name|tools)[ \t]*:){_LINES_OF_KEYS}++)*+(?=[ \t]*\n)"
+)
+"""A header up to a blank line behind its keys, below comments and with blank lines between its keys perhaps."""
 _ENDED = re.compile(r"\n---[ \t]*(?:\n|\Z)")
 _HERE = re.compile(r"\bhere\b")
 _THERE_ALONE = "so Copilot loads the file in VS Code alone"
@@ -57,7 +62,7 @@ def fault(text: reading.Text) -> Diagnostic | None:
     if not document.data:
         rest = f", thus no `description`, {_THERE_ALONE}"
         headless = reading.headless(document.source, rest)
-        return replace(headless, hint=headless.hint or _HEADER)
+        return replace(headless, hint=headless.hint or _keys_for(document.source))
     rest = _NOWHERE if document.data.get("target") == "github-copilot" else _THERE_ALONE
     faults = [_of_yaml(each) for each in headers.yaml_faults(document.source)]
     faults += [each for each in (_fault_of(document, key) for key in document.data) if each]
@@ -77,6 +82,23 @@ def fault(text: reading.Text) -> Diagnostic | None:
     ]
     message = f"{_together(faults)}, {rest}"
     return finding(code, faults[0].at, message, hint=_edits(faults), related=related)
+
+
+def _keys_for(source: Source) -> str:
+    """The change that gives a header keys, or a file one."""
+    if not _ENDED.search(source.text) or not source.text.startswith("---\n"):
+        return _HEADER
+    unspaced = reading.keyless(source)
+    if unspaced is None:
+        return _DESCRIPTION
+    if not unspaced:
+        return f"write `description: TEXT`{reading.IN_PLACE_OF_TEXT}"
+    return _spaced(unspaced) + ("" if "description" in unspaced else f", and {_DESCRIPTION}")
+
+
+def _spaced(keys: Sequence[str]) -> str:
+    """The change of what would be keys with a blank behind the colon."""
+    return f"write a blank behind the colon of {_all_of([f'`{key}`' for key in keys])}"
 
 
 def _of_yaml(problem: Diagnostic) -> _Fault:
@@ -172,25 +194,50 @@ def closed(source: Source) -> Source | None:
     return replace(source, text=text, is_plain=False)
 
 
-def without_an_end(source: Source) -> Diagnostic:
-    """The finding about such a file."""
+def without_an_end(source: Source, ended: Source) -> Diagnostic:
+    """The finding about such a file, which is read as `ended`."""
+    unspaced = reading.keyless(ended)
     message = f"no `---` ends this header, {_THERE_ALONE}"
     hint = "write `---` below the last key"
+    if unspaced:
+        hint = f"{_spaced(unspaced)}, and {hint}"
     return finding("LDO152", source.location(Span(1, 1, 1, 4)), message, hint=hint)
 
 
-def chat_modes(sources: Sequence[Source]) -> Iterator[Diagnostic]:
-    """The finding about all chat modes, which VS Code took for agents up to 1.108."""
+def chat_modes(sources: Sequence[Source], keys: Iterable[str]) -> Iterator[Diagnostic]:
+    """The finding about all chat modes, which VS Code took for agents up to 1.108; `keys` are those of an agent."""
     if not sources:
         return
-    name = shown(sources[0].path.removesuffix(MODE) + AGENT).replace("chatmodes/", "agents/")
-    which, hint = "this file is no agent", f"rename it to `{name}`"
+    name = _as_agent(sources[0].path)
+    which, hint = "this file is no agent", f"rename it to `{shown(name)}`"
     if len(sources) > 1:
         which = f"the {len(sources)} files `*{MODE}` are no agents"
         hint += ", and the others likewise"
+    hints: dict[str, list[str]] = {}
+    for source in sources:
+        fault = _as_agents_fault(source, frozenset(keys))
+        if fault and fault.hint:
+            hints.setdefault(fault.hint, []).append(f"`{shown(stem_of(source.path))}`")
+    for more, names in hints.items():
+        left = len(names) - MOST_PLACES
+        named = _all_of([*names[:MOST_PLACES], *([f"{left} more"] if left > 0 else ())])
+        hint += f", and in {'each of ' if len(names) > 1 else ''}{named} {more}"
     message = f"VS Code loads no chat modes since 1.109, so {which}"
     related = [Related(source.location(), "and here") for source in sources[1 : MOST_PLACES + 1]]
     yield finding("LDO152", sources[0].location(), message, hint=hint, related=related)
+
+
+def _as_agent(path: str) -> str:
+    """The path of a chat mode as that of an agent."""
+    return (path.removesuffix(MODE) + AGENT).replace("chatmodes/", "agents/")
+
+
+def _as_agents_fault(source: Source, keys: frozenset[str]) -> Diagnostic | None:
+    """The finding that a chat mode would have as an agent; None if it was loaded."""
+    source = replace(source, path=_as_agent(source.path))
+    if ended := closed(source):
+        return without_an_end(source, ended)
+    return fault(reading.text(source, keys) or reading.prompt_alone(source))
 
 
 def judge_star(files: Files, document: Document, *, is_prompt: bool) -> None:

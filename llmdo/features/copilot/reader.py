@@ -136,7 +136,8 @@ class _CopilotReader:
     def loaded(self, paths: Iterable[str]) -> Iterator[tuple[str, reading.Text]]:
         """The agents and prompts that some environment loads; the others are noted, with what keeps them unloaded."""
         modes = [path for path in paths if path.endswith(MODE) and not path.startswith(_FOLDER)]
-        self.files.problems.extend(headers.chat_modes([*filter(None, map(self.files.source, modes))]))
+        sources = [*filter(None, map(self.files.source, modes))]
+        self.files.problems.extend(headers.chat_modes(sources, KEYS))
         for path in paths:
             if path in modes or not (text := self.text(path)):
                 continue
@@ -160,7 +161,7 @@ class _CopilotReader:
         is_prompt = path.endswith(PROMPT)
         source = None if is_prompt else self.files.source(path)
         if source and (closed := headers.closed(source)):
-            self.files.problems.append(headers.without_an_end(source))
+            self.files.problems.append(headers.without_an_end(source, closed))
             self.unloaded.add(path)
             return reading.text(closed, KEYS)
         if not is_prompt and PurePosixPath(path).name.lower() not in PAGES:

@@ -245,7 +245,7 @@ class Tools:
                 yield from self._grant(line, at)
             if not self.where.editor:
                 yield from self._on_command_line(_ON_COMMAND_LINE.get(name.casefold(), ""), at)
-        elif alias := self._there_alone(name):
+        elif alias := self.there_alone(name):
             yield from self._on_command_line(alias, at, excerpt(name, MAX_NAME))
         elif server and server in self.servers:
             # The name of a server alone is a tool on the command line, and no server.
@@ -275,10 +275,10 @@ class Tools:
     def knows(self, name: str) -> bool:
         """Whether the name is a tool of Copilot, or declared by a file."""
         server = self.server_of(name)
-        is_own = bool(self.lines(name)) or bool(self._there_alone(name))
+        is_own = bool(self.lines(name)) or bool(self.there_alone(name))
         return is_own or server in self.servers or server in SERVERS
 
-    def _there_alone(self, name: str) -> str:
+    def there_alone(self, name: str) -> str:
         """The alias for a name that the command line alone takes; empty for others, and in VS Code alone."""
         return _THERE_ALONE.get(name.casefold(), "") if self.where.cloud else ""
 

@@ -83,7 +83,7 @@ class UnknownNames:
     _declared: set[str] = field(default_factory=set)
     """The servers that files declare, each perhaps for its own agent alone, in small letters."""
     _alone: Counter[str] = field(default_factory=Counter)
-    """The files in which a name may stand for the tool of a server by itself."""
+    """The files in which a name may stand for the tool of a server by itself, or for one of the command line alone."""
     _long: dict[str, list[tuple[str, str, Place]]] = field(default_factory=dict)
     """Of each server the long names of its tools, each with the tool."""
 
@@ -95,7 +95,10 @@ class UnknownNames:
         for name, place in named:
             server = tools.server_of(name)
             unknown = server or name
-            if tools.knows(name) or unknown in seen or unknown.startswith(_SHIPPED):
+            if unknown in seen or unknown.startswith(_SHIPPED):
+                continue
+            if tools.knows(name):
+                self._alone[name] += bool(tools.there_alone(name))
                 continue
             seen.add(unknown)
             having = {each: is_it for each, is_it in servers.items() if tools.may_have(each, name)}

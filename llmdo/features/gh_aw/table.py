@@ -5,6 +5,7 @@ from __future__ import annotations
 from llmdo.foreign.lines import EDITS, FETCHES, READS_GITHUB, RUNS, RUNS_OWN, SEARCHES, SERVES, Line
 
 _GH_AW = "https://github.github.com/gh-aw/reference/tools/"
+_GH_AW_ENGINES = "https://github.github.com/gh-aw/reference/engines/"
 _GH_AW_OUTPUTS = "https://github.github.com/gh-aw/reference/safe-outputs/"
 _GH_AW_NETWORK = "https://github.github.com/gh-aw/reference/network/"
 _GH_AW_INTEGRITY = "https://github.github.com/gh-aw/reference/integrity/"
@@ -13,8 +14,10 @@ _GH_AW_STEPS = "https://github.github.com/gh-aw/reference/steps-jobs/"
 _GH_AW_SANDBOX = "https://github.github.com/gh-aw/reference/sandbox/"
 
 TABLE = (
-    Line("bash", ("fs.read", "proc.exec.read"), "allowed", "open", _GH_AW),
-    Line("bash: COMMAND", ("fs.read", *RUNS_OWN), "allowed", "open", _GH_AW),
+    Line("engine, read", ("fs.list", "fs.read"), "allowed", "declared", _GH_AW_ENGINES),
+    Line("engine, task", ("agent.delegate",), "allowed", "declared", _GH_AW_ENGINES),
+    Line("bash", ("fs.list", "fs.read", "proc.exec.read"), "allowed", "open", _GH_AW),
+    Line("bash: COMMAND", ("fs.list", "fs.read", *RUNS_OWN), "allowed", "open", _GH_AW),
     Line("bash: *", RUNS, "allowed", "open", _GH_AW),
     Line("edit", EDITS, "allowed", "declared", _GH_AW),
     Line("github", ("x.github.read",), "allowed", "declared", _GH_AW_INTEGRITY),
@@ -49,7 +52,8 @@ TABLE = (
 )
 """A workflow runs unattended: all of its tools run without a question.
 
-By default it has `github`, which reads text of members in a public repository, and in its sandbox `edit` and `bash: *`.
-There commands send through a firewall: to the hosts that `network` allows. `defaults` are nobody's hosts: certificates,
-package mirrors.
+As engines, Copilot, Claude Code and Codex list and read files and start agents of their own whatever `tools` says.
+By default there is `github`, which reads text of members in a public repository, and in its sandbox `edit` and
+`bash: *`. There commands send through a firewall: to the hosts that `network` allows. `defaults` are nobody's hosts:
+certificates, package mirrors.
 """

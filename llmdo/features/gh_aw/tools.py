@@ -30,6 +30,8 @@ COPILOT = "copilot"
 """The engine of a workflow that names none."""
 _FETCHING_THEMSELVES = (COPILOT, "claude")
 """The beginnings of the names of engines with a tool of their own for pages; gh-aw goes by how a name begins."""
+_WITH_AGENTS = (*_FETCHING_THEMSELVES, "codex")
+"""Those of engines that read files and start agents whatever a workflow says."""
 
 NOBODYS = frozenset({"127.0.0.1", "defaults", "local", "localhost"})
 """Allowed items that send to nobody: certificates, package mirrors of the system, the machine itself."""
@@ -148,6 +150,10 @@ def grants_of(documents: Sequence[Document], prompt: str, at: Place) -> Iterator
         output = f"safe-outputs.{name}"
         is_here = not is_own and "target-repo" not in table(place._replace(of_key=False).data)
         yield from (replace(grant, of_repository=is_here) for grant in _grants(line, output, output, place))
+    if _engine(documents).startswith(_WITH_AGENTS):
+        # Whom the workflow itself hands work to is named rather than the agents in its container.
+        for name in ("read",) if outputs.keys() & TO_AGENTS else ("read", "task"):
+            yield from _grants(_LINES[f"engine, {name}"], DEFAULT, name, at)
 
 
 def _of_server(whole: Grant) -> Iterator[Grant]:
@@ -265,12 +271,12 @@ def _bash(
 
 
 def _confined(grant: Grant, documents: Sequence[Document]) -> Grant:
-    """The shell with the hosts that it can send to; behind the firewall it is no open one, though it reads files."""
+    """The shell with the hosts that it can send to; behind the firewall it is not open, but lists and reads files."""
     if not any(RUN in capability.names and capability.name != READS for capability in grant.capabilities):
         return grant
     capabilities = {*grant.capabilities, *sent_to(documents)}
     if is_sandboxed(documents[0]):
-        capabilities.add(Capability("fs.read"))
+        capabilities |= set(_LINES["engine, read"].raised)
     return replace(
         grant,
         capabilities=tuple(sorted(capabilities, key=str)),
@@ -280,15 +286,17 @@ def _confined(grant: Grant, documents: Sequence[Document]) -> Grant:
 
 def _fetching(grant: Grant, documents: Sequence[Document]) -> Grant:
     """The fetching of pages; what Copilot and Claude Code do themselves is behind the firewall, a server is not."""
-    engines = (document.data.get("engine") for document in documents)
-    named = next(
-        (table(each).get("id", COPILOT) if isinstance(each, dict) else each for each in engines if each),
-        COPILOT,
-    )
-    if not str(named).startswith(_FETCHING_THEMSELVES) or not is_sandboxed(documents[0]):
+    if not _engine(documents).startswith(_FETCHING_THEMSELVES) or not is_sandboxed(documents[0]):
         return grant
     left = {each for each in grant.capabilities if each.name != CONNECTS}
     return replace(grant, capabilities=tuple(sorted({*left, *sent_to(documents)}, key=str)))
+
+
+def _engine(documents: Sequence[Document]) -> str:
+    """The engine of a workflow, which its own header names or one that it imports."""
+    engines = (document.data.get("engine") for document in documents)
+    named = (table(each).get("id", COPILOT) if isinstance(each, dict) else each for each in engines if each)
+    return str(next(named, COPILOT))
 
 
 def _grants(line: Line, toolset: str, tool: str, at: Place, narrower: str | None = None) -> Iterator[Grant]:

@@ -105,7 +105,7 @@ def behind(firewall: Firewall, grants: Iterable[Grant]) -> Iterator[Grant]:
             continue  # there is nobody to fetch from
         runs = any(EXEC.name in each.names for each in grant.capabilities)
         connects = {*firewall.connects} if runs or CONNECTS in grant.capabilities else set()
-        reads = {Capability("fs.read")} if runs else set()
+        reads = {Capability("fs.list"), Capability("fs.read")} if runs else set()
         capabilities = ({*grant.capabilities} - {CONNECTS}) | connects | reads
         if capabilities:
             yield replace(

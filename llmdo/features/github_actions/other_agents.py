@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from llmdo.base.parts import items, table, text
 from llmdo.base.values import dataclass, replace
+from llmdo.features.codex.table import SPAWNS
 from llmdo.features.codex.tools import search_line
 from llmdo.features.github_actions.gemini_runs import is_yolo
 from llmdo.features.github_actions.opencode_settings import documents_at, narrowed, servers_at
@@ -61,6 +62,9 @@ _SANDBOXES = frozenset({"read-only", "workspace-write"})
 _CODEX_CONFIG = ".codex/config.toml"
 _SANDBOX_MODE = re.compile(r"^sandbox_mode\s*=\s*[\"']([\w-]+)", re.MULTILINE)
 _SEARCH_MODE = re.compile(r"^web_search\s*=\s*[\"']([\w-]+)", re.MULTILINE)
+_SPAWNS_NONE = re.compile(
+    r"^(?:\[agents\]\s+enabled|agents\.enabled|\s*(?:features\.)?multi_agent)\s*=\s*false", re.MULTILINE
+)
 _SANDBOX_NETWORK = re.compile(r"^\s*network_access\s*=\s*true", re.MULTILINE)
 
 
@@ -73,12 +77,16 @@ class _Sandbox:
     """The place that opens the network to its commands, or None."""
     search: str | None = None
     """The value of `web_search`, or None."""
+    spawns: bool = True
+    """Whether it starts agents that are built in, as nothing switches that off."""
 
 
 def codex_grants(site: Site, tree: Tree) -> Iterator[Grant]:
     """Codex runs commands in a sandbox that keeps them off the network, unless it is switched off."""
     sandbox = _sandbox(site, tree)
     token = token_of(site)
+    if sandbox.spawns:
+        yield _of_codex(SPAWNS.tool, site.at)
     narrower = "have it run with `-c web_search=disabled`"
     if search := search_line(sandbox.search, is_off=sandbox.mode == FREE):
         yield replace(_of_codex(search, site.at), narrower=narrower, loss="it then searches nothing")
@@ -114,11 +122,12 @@ def _sandbox(site: Site, tree: Tree) -> _Sandbox:
     network = at if _SANDBOX_NETWORK.search(config) else None
     searches = _SEARCH_MODE.search(config)
     search = searches[1] if searches else None
+    spawns = not _SPAWNS_NONE.search(config)
     if site.run.words:
         named = _SANDBOX_MODE.search(config)
-        sandbox = _Sandbox(named[1] if named else "read-only", at, network, search)
+        sandbox = _Sandbox(named[1] if named else "read-only", at, network, search, spawns)
         return _sandbox_with(sandbox, site.run.words[1:], at, site)
-    sandbox = _Sandbox("workspace-write", at, network, search)
+    sandbox = _Sandbox("workspace-write", at, network, search, spawns)
     if mode := site.input("sandbox"):
         sandbox = replace(sandbox, mode=mode[0], at=mode[1])
     if (strategy := site.input("safety-strategy")) and strategy[0] == "read-only":
@@ -149,6 +158,8 @@ def _sandbox_with(sandbox: _Sandbox, words: Sequence[str], at: Place, site: Site
                 sandbox = replace(sandbox, search=setting.partition("=")[2])
             elif setting.endswith("network_access=true"):
                 sandbox = replace(sandbox, network=at)
+            elif _SPAWNS_NONE.match(setting):
+                sandbox = replace(sandbox, spawns=False)
     if bypass := next((word for word in words if word in CODEX_BYPASSES), None):
         whole = site.place("run") if site.run.words else at
         return replace(sandbox, mode=FREE, at=site.spot(whole, bypass))
@@ -185,7 +196,7 @@ def is_told_to_allow(site: Site) -> str | None:
 
 
 def copilot_grants(site: Site) -> Iterator[Grant]:
-    """Copilot CLI reads files and GitHub; its other tools need flags that allow them, and none that denies them."""
+    """Copilot CLI reads files and GitHub and starts agents; other tools need flags that allow and none that denies."""
     at, token, words = site.at, token_of(site), site.run.words
     rules = [
         rule
@@ -195,7 +206,8 @@ def copilot_grants(site: Site) -> Iterator[Grant]:
     ]
     rules += [PermissionRule("url", url, "allowed", at) for url in _values(words, "--allow-url")]
     default: Decision = "allowed" if _ALL_OF_COPILOT & set(words) else "blocked"
-    for tool in ("read",) if "--disable-builtin-mcps" in words else ("read", "github"):
+    others = (*(() if "--disable-builtin-mcps" in words else ("github",)), *_delegating(words))
+    for tool in ("read", *others):
         yield granted(tool, tool, LINES[f"copilot: {tool}"].capabilities, at)
     own = ("write", "url", "shell")
     servers_named = {rule.tool for rule in rules if rule.decision == "allowed"} - {"read", *own}
@@ -213,6 +225,13 @@ def copilot_grants(site: Site) -> Iterator[Grant]:
                     yield replace(given, refusal=refusal if given.toolset == tool else "")
             else:
                 yield from by_command(site, token, ruling.rule.pattern, tool, at)
+
+
+def _delegating(words: tuple[str, ...]) -> tuple[str, ...]:
+    """The tool that starts the agents that are built in, which no flag denies but one that leaves it out (1.0.102)."""
+    if available := _values(words, "--available-tools"):
+        return ("task",) if "task" in available else ()
+    return () if "task" in _values(words, "--excluded-tools") else ("task",)
 
 
 def _whole_tool(value: str, decision: Decision, at: Place) -> PermissionRule | None:

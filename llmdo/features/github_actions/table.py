@@ -23,7 +23,7 @@ CLAUDE_TOOLS = ("Agent", "Bash", "Edit", "Glob", "Grep", "Read", "WebFetch", "We
 """The tools of Claude Code in a workflow, each only if allowed."""
 
 CODEX_TOOLS = (
-    "shell, in the sandbox", "shell, in the workspace", "shell, reading", "shell, with network_access",
+    "shell, in the sandbox", "shell, in the workspace", "shell, reading", "shell, with network_access", "spawn_agent",
     "unsandboxed shell", "web_search, cached", "web_search, live",
 )  # fmt: skip
 """The tools of Codex if nobody can be asked to leave its sandbox."""
@@ -75,6 +75,7 @@ TABLE = (
     Line("copilot: url", FETCHES, "blocked", "declared", _COPILOT),
     Line("copilot: github", READS_GITHUB, "allowed", "declared", _COPILOT),
     Line("copilot: SERVER", SERVES, "blocked", "open", _COPILOT),
+    Line("copilot: task", ("agent.delegate",), "allowed", "declared", _COPILOT),
     *(
         Line(f"opencode: {line.tool}", line.capabilities, line.decision, line.assurance, line.source)
         for line in OPENCODE

@@ -270,11 +270,18 @@ ACTIONS = {
 OTHER = "other"
 
 _USES = re.compile(r"(?P<name>[^@\s]+)(?:@(?P<version>\S+))?")
-_LIKE_AN_AGENT = re.compile(r"claude|codex|gemini|copilot-cli|kiro|opencode|cursor-agent")
+_LIKE_AN_AGENT = re.compile(
+    r"claude|codex|gemini|copilot-cli|kiro|opencode|cursor-agent|(?<![a-z])ai-agent(?:-action)?$"
+)
 _NO_AGENT = re.compile(r"setup|install|docs?-|usage|mirror|status|version|bump|validate|\.lock\.ya?ml")
 """Names of actions about an agent that run none."""
 
-_KEY = re.compile(r"(?:anthropic|claude|copilot|cursor|kiro)[\w-]*(?:key|token|rule[_-]id)", re.IGNORECASE)
+_KEY = re.compile(
+    r"(?:anthropic|claude|codex|copilot|cursor|kiro|opencode)[\w-]*(?:key|token|rule[_-]id)", re.IGNORECASE
+)
+_COMMON_KEY = re.compile(r"(?:gemini|openai|openrouter)[\w-]*(?:key|token)", re.IGNORECASE)
+"""An input for the key of models that many actions ask for a text alone: one of an agent only by the action's name."""
+_CALLED_AGENT = re.compile(r"(?:^|[_-])agent(?:$|[_-])")
 
 _MODEL_KEY = re.compile(
     r"(?!\w*(?:GITHUB|GH)_TOKEN$)(?:ANTHROPIC|CLAUDE|CODEX|CURSOR|DEEPSEEK|GEMINI|GROQ|KIRO|MISTRAL|OPENAI|OPENCODE|OPENROUTER"
@@ -367,7 +374,11 @@ def _may_be_an_agent(name: str, step: Mapping[str, object]) -> bool:
     called = name.rpartition("/")[2]
     if "docker://" in name or _NO_AGENT.search(called):
         return False
-    return bool(_LIKE_AN_AGENT.search(called)) or any(map(_KEY.fullmatch, table(step.get("with"))))
+    if _LIKE_AN_AGENT.search(called):
+        return True
+    inputs = table(step.get("with"))
+    is_called_one = _CALLED_AGENT.search(called) is not None
+    return any(_KEY.fullmatch(key) or (is_called_one and _COMMON_KEY.fullmatch(key)) for key in inputs)
 
 
 def _runs_an_agent(program: str, words: tuple[str, ...]) -> bool:

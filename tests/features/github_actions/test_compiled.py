@@ -86,7 +86,7 @@ def test_every_job_that_runs_an_agent_is_read_with_its_servers_and_outputs(tmp_p
     assert set(read) == {"a.lock/agent", "a.lock/detection"}
     agent = read["a.lock/agent"]
     assert raised(agent) == {
-        *("data.untrusted", "fs.list", "fs.read", "fs.write", "fs.write.protected"),
+        *("agent.delegate", "data.untrusted", "fs.list", "fs.read", "fs.write", "fs.write.protected"),
         *("net.connect:github.com", "proc.exec.unlisted", "x.github.read"),
     }
     assert {grant.tool for grant in agent.grants} >= {"safe-outputs.add-comment", "docs", "github", "shell"}
