@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import posixpath
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
-from llmdo.base.diagnostic import excerpt, finding
-from llmdo.base.parts import table
+from llmdo.base.diagnostic import excerpt, excerpt_of_end, finding
+from llmdo.base.parts import table, text
 from llmdo.base.source import Source
 from llmdo.base.values import dataclass, field
 from llmdo.features.codex import AGENTS, CONFIG, FOLDER, HOOKS, PROFILES, RULES
 from llmdo.features.codex.client import events_of
+from llmdo.features.codex.declared import LostFile, file_of, lost_file, note_lost
 from llmdo.features.codex.settings import MODELS, ConfigLayer, ConfigLayers, approvals_of, sandbox_of
 from llmdo.features.codex.table import SPAWNS
 from llmdo.features.codex.tools import AllowedCommands, CodexTools, allowed_commands, judge_servers
@@ -202,30 +202,28 @@ class _CodexProject:
 
     def _roles(self, config: Document, documents: dict[str, Document]) -> Iterator[Agent]:
         """The agents that the settings declare, and those in files of their own."""
+        paths, lost = [*documents], list[LostFile]()
         for name, role in table(config.data, "agents").items():
             if name in OF_AGENTS or not isinstance(role, dict):
                 continue
             at = Place(config, ("agents", name), of_key=True)
             layer = ConfigLayer(config, ("agents", name))
             if isinstance(file := role.get("config_file"), str):
-                path = posixpath.normpath(posixpath.join(FOLDER, file))
+                path = file_of(file)
                 document = documents.pop(path, None) or (None if leaves(path) else self._toml(path))
-                if document is None:
-                    message = (
-                        f"`{excerpt(file)}` is not among these files, so nothing is known of its settings"
-                    )
-                    # Of those who get it wrong, most write the path from the folder of the project.
-                    written = posixpath.normpath(file)
-                    hint = (
-                        f"from `{FOLDER}` it is `{written.removeprefix(FOLDER)}`"
-                        if written in documents
-                        else None
-                    )
-                    self.files.note("LDO250", layer.place("config_file"), message, hint)
-                else:
+                if document is not None:
                     self._judge(ConfigLayer(document), AGENT_KEYS)
                     layer, at = ConfigLayer(document), _name_place(document) or at
+                    name = text(document.data.get("name")) or name
+                elif self.files.tree.only or self.files.is_link(path):
+                    message = f"`{excerpt_of_end(file)}` is not among these files, so nothing is known of its settings"
+                    self.files.note("LDO250", layer.place("config_file"), message)
+                else:
+                    if path not in self.files.paths:  # what is wrong with it is noted already
+                        lost.append(lost_file(layer.place("config_file"), file, paths))
+                    continue
             yield self._role(name, layer, at)
+        note_lost(self.files, lost)
         for path, document in documents.items():
             missing = [key for key in REQUIRED if not isinstance(document.data.get(key), str)]
             if self._is_kept_out(document, missing):
