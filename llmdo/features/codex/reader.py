@@ -15,7 +15,7 @@ from llmdo.features.codex.declared import LostFile, file_of, lost_file, note_los
 from llmdo.features.codex.settings import MODELS, ConfigLayer, ConfigLayers, approvals_of, sandbox_of
 from llmdo.features.codex.table import SPAWNS
 from llmdo.features.codex.tools import AllowedCommands, CodexTools, allowed_commands, judge_servers
-from llmdo.features.codex.types import OF_AGENTS, fits, misfits
+from llmdo.features.codex.types import OF_AGENTS, as_type, fits, misfits
 from llmdo.foreign.files import COUNTS, Files, folder_place, renaming
 from llmdo.foreign.reading import misspelt
 from llmdo.foreign.team import MAX_NAME, Agent, AgentCall, Team
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from llmdo.foreign.tree import Tree
-    from llmdo.syntax.document import Route
 
 SESSION = "codex"
 """The name of a project's session here."""
@@ -57,11 +56,6 @@ _ELSEWHERE = {
     "writable_roots": "it belongs in `[sandbox_workspace_write]`",
 }
 """Keys without effect in their place, and the effective alternatives."""
-_AS_TYPE: dict[Route, str] = {
-    ("approval_policy",): 'write it as a text, such as `approval_policy = "on-request"`',
-    ("skills", "config"): "write `[[skills.config]]` in place of `[skills.config]`",
-}
-"""By a setting of another type, how it is written."""
 _AT_THE_TOP = "write `name`, `description` and `developer_instructions` at the top of the file"
 _OF_SESSION = ("sandbox_mode", "approval_policy", "sandbox_workspace_write", "web_search")
 """Settings that an agent has from the session, whatever its own file says."""
@@ -235,7 +229,9 @@ class _CodexProject:
             if misfit := next(misfits(document.data), None):
                 route, wanted = misfit
                 message = f"Codex wants {wanted} as `{'.'.join(map(str, route))}`, so it loads no agent from this file"
-                self.files.note("LDO152", Place(document, route, of_key=True), message, _AS_TYPE.get(route))
+                self.files.note(
+                    "LDO152", Place(document, route, of_key=True), message, as_type(document.data, route)
+                )
                 continue
             if refused := next((key for key in document.data if _is_refused(document, key)), None):
                 message = f"Codex takes no such `{refused}` in an agent's file, so it loads no agent from it"
@@ -306,7 +302,9 @@ class _CodexProject:
                 f"Codex wants {wanted} as `{'.'.join(map(str, route))}`: it refuses the whole file and does not "
                 "start, so nothing of it is in force"
             )
-            self.files.note("LDO152", Place(document, route, of_key=True), message, _AS_TYPE.get(route))
+            self.files.note(
+                "LDO152", Place(document, route, of_key=True), message, as_type(document.data, route)
+            )
 
     def _note_unheeded(self, layer: ConfigLayer) -> None:
         """Notes the settings of an agent that the session's decide for it."""
