@@ -26,6 +26,7 @@ from llmdo.syntax.document import Document, Place
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
+    from llmdo.base.diagnostic import Diagnostic
     from llmdo.foreign.tree import Tree
 
 SESSION = "codex"
@@ -87,7 +88,7 @@ def read(tree: Tree) -> Team:
         format="codex",
         agents=agents,
         files=files.paths,
-        problems=tuple(dict.fromkeys(files.problems)),
+        problems=tuple(each for each in dict.fromkeys(files.problems) if project.is_in_force(each)),
         starts="allowed",
         max_depth=2 * project.depth
         - 1,  # each call but the first over the worker that stands for every agent
@@ -105,6 +106,12 @@ class _CodexProject:
     """The file with hooks alone."""
     depth: int = 1
     """How deep agents nest below the session."""
+    refused: set[str] = field(default_factory=set)
+    """The settings for which Codex does not start."""
+
+    def is_in_force(self, problem: Diagnostic) -> bool:
+        """Whether a problem is none with a name in settings that are not in force."""
+        return problem.code != "LDO250" or problem.at.path not in self.refused
 
     def agents(self, paths: Sequence[str]) -> Iterator[Agent]:
         """The session, one more for each profile, and the agents that they spawn."""
@@ -196,6 +203,15 @@ class _CodexProject:
 
     def _roles(self, config: Document, documents: dict[str, Document]) -> Iterator[Agent]:
         """The agents that the settings declare, and those in files of their own."""
+        yield from self._declared(config, documents)
+        for document in documents.values():
+            if not self._is_left_out(document):
+                self._judge(ConfigLayer(document), AGENT_KEYS)
+                at = _name_place(document) or Place(document, ())
+                yield self._role(str(document.data["name"]), ConfigLayer(document), at)
+
+    def _declared(self, config: Document, documents: dict[str, Document]) -> Iterator[Agent]:
+        """The agents that the settings declare; takes their files out of the others."""
         paths, lost = [*documents], list[LostFile]()
         for name, role in table(config.data, "agents").items():
             if name in OF_AGENTS or not isinstance(role, dict):
@@ -216,34 +232,37 @@ class _CodexProject:
                     if path not in self.files.paths:  # what is wrong with it is noted already
                         lost.append(lost_file(layer.place("config_file"), file, paths))
                     continue
-            yield self._role(name, layer, at)
+            if layer.document.source.path not in self.refused:
+                yield self._role(name, layer, at)
         note_lost(self.files, lost)
-        for path, document in documents.items():
-            missing = [key for key in REQUIRED if not isinstance(document.data.get(key), str)]
-            if self._is_kept_out(document, missing):
-                continue
-            if missing:
-                message = f"`{path}` has no `{missing[0]}`, so Codex loads no agent from it"
-                self.files.problems.append(finding("LDO152", document.source.location(), message))
-                continue
-            if misfit := next(misfits(document.data), None):
-                route, wanted = misfit
-                message = f"Codex wants {wanted} as `{'.'.join(map(str, route))}`, so it loads no agent from this file"
-                self.files.note(
-                    "LDO152", Place(document, route, of_key=True), message, as_type(document.data, route)
-                )
-                continue
-            if refused := next((key for key in document.data if _is_refused(document, key)), None):
-                message = f"Codex takes no such `{refused}` in an agent's file, so it loads no agent from it"
-                hint = _ELSEWHERE.get(refused, _ELSEWHERE["allowed_tools"])
-                self.files.note("LDO152", Place(document, (refused,), of_key=True), message, hint)
-                continue
-            self._judge(ConfigLayer(document), AGENT_KEYS)
-            yield self._role(
-                str(document.data["name"]),
-                ConfigLayer(document),
-                _name_place(document) or Place(document, ()),
+
+    def _is_left_out(self, document: Document) -> bool:
+        """Whether Codex loads no agent from a file of its own, which is noted."""
+        missing = [key for key in REQUIRED if not isinstance(document.data.get(key), str)]
+        if self._is_kept_out(document, missing):
+            return True
+        if missing:
+            message = f"`{document.source.path}` has no `{missing[0]}`, so Codex loads no agent from it"
+            self.files.problems.append(finding("LDO152", document.source.location(), message))
+            return True
+        return self._is_of_other_types(document)
+
+    def _is_of_other_types(self, document: Document) -> bool:
+        """Whether Codex loads no agent from a file for a setting that it refuses there, which is noted."""
+        if misfit := next(misfits(document.data), None):
+            route, wanted = misfit
+            message = (
+                f"Codex wants {wanted} as `{'.'.join(map(str, route))}`, so it loads no agent from this file"
             )
+            at = Place(document, route, of_key=True)
+            self.files.note("LDO152", at, message, as_type(document.data, route))
+            return True
+        if refused := next((key for key in document.data if _is_refused(document, key)), None):
+            message = f"Codex takes no such `{refused}` in an agent's file, so it loads no agent from it"
+            hint = _ELSEWHERE.get(refused, _ELSEWHERE["allowed_tools"])
+            self.files.note("LDO152", Place(document, (refused,), of_key=True), message, hint)
+            return True
+        return False
 
     def _is_kept_out(self, document: Document, missing: Sequence[str]) -> bool:
         """Whether a table keeps the agent of a file from being loaded, which is noted."""
@@ -305,6 +324,7 @@ class _CodexProject:
             self.files.note(
                 "LDO152", Place(document, route, of_key=True), message, as_type(document.data, route)
             )
+            self.refused.add(document.source.path)
 
     def _note_unheeded(self, layer: ConfigLayer) -> None:
         """Notes the settings of an agent that the session's decide for it."""
