@@ -48,7 +48,7 @@ KEYS = frozenset(
     }
 )  # fmt: skip
 AGENT_KEYS = KEYS | {"description", "name", "nickname_candidates"}
-REQUIRED = ("name", "developer_instructions")
+REQUIRED = ("name", "description", "developer_instructions")
 """The keys of an agent in a file that no settings name."""
 _ELSEWHERE = {
     "allowed_tools": "an agent of Codex has no list of tools: `sandbox_mode` and `mcp_servers` limit it",
@@ -208,7 +208,8 @@ class _CodexProject:
             if not self._is_left_out(document):
                 self._judge(ConfigLayer(document), AGENT_KEYS)
                 at = _name_place(document) or Place(document, ())
-                yield self._role(str(document.data["name"]), ConfigLayer(document), at)
+                name, description = str(document.data["name"]), str(document.data["description"])
+                yield self._role(name, ConfigLayer(document), at, description)
 
     def _declared(self, config: Document, documents: dict[str, Document]) -> Iterator[Agent]:
         """The agents that the settings declare; takes their files out of the others."""
@@ -222,9 +223,11 @@ class _CodexProject:
                 path = file_of(file)
                 document = documents.pop(path, None) or (None if leaves(path) else self._toml(path))
                 if document is not None:
+                    if self._is_kept_out(document, ()) or self._is_of_other_types(document):
+                        continue
                     self._judge(ConfigLayer(document), AGENT_KEYS)
                     layer, at = ConfigLayer(document), _name_place(document) or at
-                    name = text(document.data.get("name")) or name
+                    name = text(document.data.get("name")).strip() or name
                 elif self.files.tree.only or self.files.is_link(path):
                     message = f"`{excerpt_of_end(file)}` is not among these files, so nothing is known of its settings"
                     self.files.note("LDO250", layer.place("config_file"), message)
@@ -232,13 +235,20 @@ class _CodexProject:
                     if path not in self.files.paths:  # what is wrong with it is noted already
                         lost.append(lost_file(layer.place("config_file"), file, paths))
                     continue
-            if layer.document.source.path not in self.refused:
-                yield self._role(name, layer, at)
+            is_in_force = layer.document.source.path not in self.refused
+            described = text(layer.place("description").data) or text(role.get("description"))
+            if is_in_force and described.strip():
+                yield self._role(name, layer, at, described)
+            elif is_in_force:
+                message = (
+                    f"`{excerpt(name)}` has no `description`, so Codex ignores this declaration of an agent"
+                )
+                self.files.note("LDO152", at, message)
         note_lost(self.files, lost)
 
     def _is_left_out(self, document: Document) -> bool:
         """Whether Codex loads no agent from a file of its own, which is noted."""
-        missing = [key for key in REQUIRED if not isinstance(document.data.get(key), str)]
+        missing = [key for key in REQUIRED if not text(document.data.get(key)).strip()]
         if self._is_kept_out(document, missing):
             return True
         if missing:
@@ -273,13 +283,11 @@ class _CodexProject:
             self.files.note("LDO152", at, message, _AT_THE_TOP if missing else None)
         return other is not None
 
-    def _role(self, name: str, layer: ConfigLayer, at: Place) -> Agent:
+    def _role(self, name: str, layer: ConfigLayer, at: Place, description: str) -> Agent:
         layers = self.base.over(layer) if layer.document is not self.base.layers[0].document else self.base
         self._note_unheeded(layer)
         data = table(layer.place().data)
-        prompt, description, model = (
-            data.get(key) for key in ("developer_instructions", "description", "model")
-        )
+        prompt, model = data.get("developer_instructions"), data.get("model")
         deeper = self.base.get("agents", "max_depth")[1] if self.depth > 1 else None
         return Agent(
             name=excerpt(name, MAX_NAME),
@@ -287,7 +295,7 @@ class _CodexProject:
             path=layer.document.source.path,
             prompt=prompt if isinstance(prompt, str) else "",
             header=data,
-            description=description if isinstance(description, str) else None,
+            description=description,
             model=model if isinstance(model, str) else None,
             grants=tuple(CodexTools(self.files, layers, self.rules, at, self.base).grants()),
             everyone=deeper,
