@@ -173,7 +173,8 @@ def test_gemini_heeds_rules_about_one_tool_of_a_server(tmp_path: Path) -> None:
 
 def test_codex_gives_an_agent_the_sandbox_and_approvals_of_the_session(tmp_path: Path) -> None:
     agent = (
-        'name = "a"\ndeveloper_instructions = "Do."\nsandbox_mode = "read-only"\napproval_policy = "never"\n'
+        'name = "a"\ndescription = "x"\ndeveloper_instructions = "Do."\n'
+        'sandbox_mode = "read-only"\napproval_policy = "never"\n'
     )
     files = {".codex/config.toml": 'sandbox_mode = "danger-full-access"\n', ".codex/agents/a.toml": agent}
     read = team(tmp_path, "codex", files)
@@ -217,7 +218,7 @@ def test_codex_calls_a_server_that_asks_where_nobody_is_to_be_asked_without_a_sa
 
 def test_codex_gives_an_agent_the_servers_of_the_session(tmp_path: Path) -> None:
     server = '[mcp_servers.s]\ncommand = "x"\n'
-    agent = f'name = "a"\ndeveloper_instructions = "Do."\n{server}enabled_tools = []\n'
+    agent = f'name = "a"\ndescription = "x"\ndeveloper_instructions = "Do."\n{server}enabled_tools = []\n'
     read = team(tmp_path, "codex", {".codex/config.toml": server, ".codex/agents/a.toml": agent})
     assert decisions(read, "a", "s") == ["allowed"]
 

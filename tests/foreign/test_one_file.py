@@ -148,7 +148,7 @@ def test_the_servers_of_its_project_are_read_with_an_agent_of_copilot(tmp_path: 
 def test_the_settings_of_its_project_govern_an_agent_of_codex(tmp_path: Path) -> None:
     file = tmp_path / ".codex/agents/helper.toml"
     file.parent.mkdir(parents=True)
-    file.write_text('name = "helper"\ndeveloper_instructions = "Help."\n')
+    file.write_text('name = "helper"\ndescription = "Helps."\ndeveloper_instructions = "Help."\n')
     (tmp_path / ".codex/config.toml").write_text('approval_policy = "never"\nsandbox_mode = "read-only"\n')
     read = foreign.read("auto", file)
     assert [agent.name for agent in read.team.agents] == ["codex", "helper"]

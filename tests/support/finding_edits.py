@@ -424,6 +424,14 @@ def _circle(files: Edited, match: re.Match[str], each: Diagnostic) -> None:
     take(files, place(each.at), str(key.name) if key else None, files.text(path)[start:end].strip("\"'"))
 
 
+def _from_folder(files: Edited, match: re.Match[str], each: Diagnostic) -> None:
+    """Writes the path of a file from a folder, also of those that are named with it."""
+    named(files, match, each)
+    for other in each.related:
+        if alike := re.fullmatch(rf"from `[^`]+` it is {_NEW}", other.message):
+            named(files, alike, replace(each, at=other.at, message=""))
+
+
 def _renamed(files: Edited, match: re.Match[str], each: Diagnostic) -> None:
     """Gives a file another name, and those of a finding that end as it does likewise."""
     path, new = each.at.path, match["new"]
@@ -472,7 +480,7 @@ _FORMS: tuple[tuple[re.Pattern[str], Callable[[Edited, re.Match[str], Diagnostic
     (re.compile(rf"write {_NEW} for it, but take it out where `[^`]+` is there already"), _meant_or_out),
     (re.compile(rf"(?:a|an agent) file says {_NEW}"), meant),
     (re.compile(rf"it is (?:now )?called {_NEW}(?: here)?"), _now_called),
-    (re.compile(rf"from `[^`]+` it is {_NEW}"), named),
+    (re.compile(rf"from `[^`]+` it is {_NEW}(?:, and the others likewise)?"), _from_folder),
     (re.compile(rf"rename it to {_NEW}(?:, and the others likewise)?(?P<more>(?:, and in .+)?)"), _renamed),
     (re.compile(r"write the provider before it"), named),
     (re.compile(r"its tools are called `(?P<new>mcp__[^`]+)`"), prefixed),

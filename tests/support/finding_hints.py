@@ -63,6 +63,7 @@ EXPLAINED = tuple(
         r"if it is the server _, declare it, and write _(?:; if no extension and no settings elsewhere bring it either, Copilot skips it)?",
         r"(?:most of )?these are names of Copilot in VS Code",
         r"write it as a text, such as _",
+        r"write each as _ by its own event, and its _ under _ with _",
         r"name tools alone in _, and write what else must hold as _ of its hooks, such as _, which Claude Code heeds since 2.1.85",
         r"the mode is _ in _",
         r"give its job _, or its step a _",

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-import posixpath
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
-from llmdo.base.diagnostic import excerpt, finding
-from llmdo.base.parts import table
+from llmdo.base.diagnostic import excerpt, excerpt_of_end, finding
+from llmdo.base.parts import table, text
 from llmdo.base.source import Source
 from llmdo.base.values import dataclass, field
 from llmdo.features.codex import AGENTS, CONFIG, FOLDER, HOOKS, PROFILES, RULES
 from llmdo.features.codex.client import events_of
+from llmdo.features.codex.declared import LostFile, file_of, lost_file, note_lost
 from llmdo.features.codex.settings import MODELS, ConfigLayer, ConfigLayers, approvals_of, sandbox_of
 from llmdo.features.codex.table import SPAWNS
 from llmdo.features.codex.tools import AllowedCommands, CodexTools, allowed_commands, judge_servers
-from llmdo.features.codex.types import OF_AGENTS, fits, misfits
+from llmdo.features.codex.types import OF_AGENTS, as_type, fits, misfits
 from llmdo.foreign.files import COUNTS, Files, folder_place, renaming
 from llmdo.foreign.reading import misspelt
 from llmdo.foreign.team import MAX_NAME, Agent, AgentCall, Team
@@ -26,8 +26,8 @@ from llmdo.syntax.document import Document, Place
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
+    from llmdo.base.diagnostic import Diagnostic
     from llmdo.foreign.tree import Tree
-    from llmdo.syntax.document import Route
 
 SESSION = "codex"
 """The name of a project's session here."""
@@ -48,7 +48,7 @@ KEYS = frozenset(
     }
 )  # fmt: skip
 AGENT_KEYS = KEYS | {"description", "name", "nickname_candidates"}
-REQUIRED = ("name", "developer_instructions")
+REQUIRED = ("name", "description", "developer_instructions")
 """The keys of an agent in a file that no settings name."""
 _ELSEWHERE = {
     "allowed_tools": "an agent of Codex has no list of tools: `sandbox_mode` and `mcp_servers` limit it",
@@ -57,11 +57,6 @@ _ELSEWHERE = {
     "writable_roots": "it belongs in `[sandbox_workspace_write]`",
 }
 """Keys without effect in their place, and the effective alternatives."""
-_AS_TYPE: dict[Route, str] = {
-    ("approval_policy",): 'write it as a text, such as `approval_policy = "on-request"`',
-    ("skills", "config"): "write `[[skills.config]]` in place of `[skills.config]`",
-}
-"""By a setting of another type, how it is written."""
 _AT_THE_TOP = "write `name`, `description` and `developer_instructions` at the top of the file"
 _OF_SESSION = ("sandbox_mode", "approval_policy", "sandbox_workspace_write", "web_search")
 """Settings that an agent has from the session, whatever its own file says."""
@@ -93,7 +88,7 @@ def read(tree: Tree) -> Team:
         format="codex",
         agents=agents,
         files=files.paths,
-        problems=tuple(dict.fromkeys(files.problems)),
+        problems=tuple(each for each in dict.fromkeys(files.problems) if project.is_in_force(each)),
         starts="allowed",
         max_depth=2 * project.depth
         - 1,  # each call but the first over the worker that stands for every agent
@@ -111,6 +106,12 @@ class _CodexProject:
     """The file with hooks alone."""
     depth: int = 1
     """How deep agents nest below the session."""
+    refused: set[str] = field(default_factory=set)
+    """The settings for which Codex does not start."""
+
+    def is_in_force(self, problem: Diagnostic) -> bool:
+        """Whether a problem is none with a name in settings that are not in force."""
+        return problem.code != "LDO250" or problem.at.path not in self.refused
 
     def agents(self, paths: Sequence[str]) -> Iterator[Agent]:
         """The session, one more for each profile, and the agents that they spawn."""
@@ -202,54 +203,76 @@ class _CodexProject:
 
     def _roles(self, config: Document, documents: dict[str, Document]) -> Iterator[Agent]:
         """The agents that the settings declare, and those in files of their own."""
+        yield from self._declared(config, documents)
+        for document in documents.values():
+            if not self._is_left_out(document):
+                self._judge(ConfigLayer(document), AGENT_KEYS)
+                at = _name_place(document) or Place(document, ())
+                name, description = str(document.data["name"]), str(document.data["description"])
+                yield self._role(name, ConfigLayer(document), at, description)
+
+    def _declared(self, config: Document, documents: dict[str, Document]) -> Iterator[Agent]:
+        """The agents that the settings declare; takes their files out of the others."""
+        paths, lost = [*documents], list[LostFile]()
         for name, role in table(config.data, "agents").items():
             if name in OF_AGENTS or not isinstance(role, dict):
                 continue
             at = Place(config, ("agents", name), of_key=True)
             layer = ConfigLayer(config, ("agents", name))
             if isinstance(file := role.get("config_file"), str):
-                path = posixpath.normpath(posixpath.join(FOLDER, file))
+                path = file_of(file)
                 document = documents.pop(path, None) or (None if leaves(path) else self._toml(path))
-                if document is None:
-                    message = (
-                        f"`{excerpt(file)}` is not among these files, so nothing is known of its settings"
-                    )
-                    # Of those who get it wrong, most write the path from the folder of the project.
-                    written = posixpath.normpath(file)
-                    hint = (
-                        f"from `{FOLDER}` it is `{written.removeprefix(FOLDER)}`"
-                        if written in documents
-                        else None
-                    )
-                    self.files.note("LDO250", layer.place("config_file"), message, hint)
-                else:
+                if document is not None:
+                    if self._is_kept_out(document, ()) or self._is_of_other_types(document):
+                        continue
                     self._judge(ConfigLayer(document), AGENT_KEYS)
                     layer, at = ConfigLayer(document), _name_place(document) or at
-            yield self._role(name, layer, at)
-        for path, document in documents.items():
-            missing = [key for key in REQUIRED if not isinstance(document.data.get(key), str)]
-            if self._is_kept_out(document, missing):
-                continue
-            if missing:
-                message = f"`{path}` has no `{missing[0]}`, so Codex loads no agent from it"
-                self.files.problems.append(finding("LDO152", document.source.location(), message))
-                continue
-            if misfit := next(misfits(document.data), None):
-                route, wanted = misfit
-                message = f"Codex wants {wanted} as `{'.'.join(map(str, route))}`, so it loads no agent from this file"
-                self.files.note("LDO152", Place(document, route, of_key=True), message, _AS_TYPE.get(route))
-                continue
-            if refused := next((key for key in document.data if _is_refused(document, key)), None):
-                message = f"Codex takes no such `{refused}` in an agent's file, so it loads no agent from it"
-                hint = _ELSEWHERE.get(refused, _ELSEWHERE["allowed_tools"])
-                self.files.note("LDO152", Place(document, (refused,), of_key=True), message, hint)
-                continue
-            self._judge(ConfigLayer(document), AGENT_KEYS)
-            yield self._role(
-                str(document.data["name"]),
-                ConfigLayer(document),
-                _name_place(document) or Place(document, ()),
+                    name = text(document.data.get("name")).strip() or name
+                elif self.files.tree.only or self.files.is_link(path):
+                    message = f"`{excerpt_of_end(file)}` is not among these files, so nothing is known of its settings"
+                    self.files.note("LDO250", layer.place("config_file"), message)
+                else:
+                    if path not in self.files.paths:  # what is wrong with it is noted already
+                        lost.append(lost_file(layer.place("config_file"), file, paths))
+                    continue
+            is_in_force = layer.document.source.path not in self.refused
+            described = text(layer.place("description").data) or text(role.get("description"))
+            if is_in_force and described.strip():
+                yield self._role(name, layer, at, described)
+            elif is_in_force:
+                message = (
+                    f"`{excerpt(name)}` has no `description`, so Codex ignores this declaration of an agent"
+                )
+                self.files.note("LDO152", at, message)
+        note_lost(self.files, lost)
+
+    def _is_left_out(self, document: Document) -> bool:
+        """Whether Codex loads no agent from a file of its own, which is noted."""
+        missing = [key for key in REQUIRED if not text(document.data.get(key)).strip()]
+        if self._is_kept_out(document, missing):
+            return True
+        if missing:
+            message = f"`{document.source.path}` has no `{missing[0]}`, so Codex loads no agent from it"
+            self.files.problems.append(finding("LDO152", document.source.location(), message))
+            return True
+        return self._is_of_other_types(document)
+
+    def _is_of_other_types(self, document: Document) -> bool:
+        """Whether Codex loads no agent from a file for a setting that it refuses there, which is noted."""
+        if misfit := next(misfits(document.data), None):
+            route, wanted = misfit
+            message = (
+                f"Codex wants {wanted} as `{'.'.join(map(str, route))}`, so it loads no agent from this file"
             )
+            at = Place(document, route, of_key=True)
+            self.files.note("LDO152", at, message, as_type(document.data, route))
+            return True
+        if refused := next((key for key in document.data if _is_refused(document, key)), None):
+            message = f"Codex takes no such `{refused}` in an agent's file, so it loads no agent from it"
+            hint = _ELSEWHERE.get(refused, _ELSEWHERE["allowed_tools"])
+            self.files.note("LDO152", Place(document, (refused,), of_key=True), message, hint)
+            return True
+        return False
 
     def _is_kept_out(self, document: Document, missing: Sequence[str]) -> bool:
         """Whether a table keeps the agent of a file from being loaded, which is noted."""
@@ -260,13 +283,11 @@ class _CodexProject:
             self.files.note("LDO152", at, message, _AT_THE_TOP if missing else None)
         return other is not None
 
-    def _role(self, name: str, layer: ConfigLayer, at: Place) -> Agent:
+    def _role(self, name: str, layer: ConfigLayer, at: Place, description: str) -> Agent:
         layers = self.base.over(layer) if layer.document is not self.base.layers[0].document else self.base
         self._note_unheeded(layer)
         data = table(layer.place().data)
-        prompt, description, model = (
-            data.get(key) for key in ("developer_instructions", "description", "model")
-        )
+        prompt, model = data.get("developer_instructions"), data.get("model")
         deeper = self.base.get("agents", "max_depth")[1] if self.depth > 1 else None
         return Agent(
             name=excerpt(name, MAX_NAME),
@@ -274,7 +295,7 @@ class _CodexProject:
             path=layer.document.source.path,
             prompt=prompt if isinstance(prompt, str) else "",
             header=data,
-            description=description if isinstance(description, str) else None,
+            description=description,
             model=model if isinstance(model, str) else None,
             grants=tuple(CodexTools(self.files, layers, self.rules, at, self.base).grants()),
             everyone=deeper,
@@ -308,7 +329,10 @@ class _CodexProject:
                 f"Codex wants {wanted} as `{'.'.join(map(str, route))}`: it refuses the whole file and does not "
                 "start, so nothing of it is in force"
             )
-            self.files.note("LDO152", Place(document, route, of_key=True), message, _AS_TYPE.get(route))
+            self.files.note(
+                "LDO152", Place(document, route, of_key=True), message, as_type(document.data, route)
+            )
+            self.refused.add(document.source.path)
 
     def _note_unheeded(self, layer: ConfigLayer) -> None:
         """Notes the settings of an agent that the session's decide for it."""

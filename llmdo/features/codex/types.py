@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from llmdo.base.parts import table, text
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
@@ -50,6 +52,29 @@ OF_AGENTS = {
     **dict.fromkeys(("enabled", "interrupt_message"), _SWITCH),
 }
 """Keys of `[agents]` that are no agents, each with its type; any other is an agent."""
+EVENTS = frozenset(
+    {
+        "PermissionRequest", "PostCompact", "PostToolUse", "PreCompact", "PreToolUse", "SessionEnd", "SessionStart",
+        "Stop", "SubagentStart", "SubagentStop", "UserPromptSubmit",
+    }
+)  # fmt: skip
+"""The events of hooks, each with a list of tables (watched with 0.171.0); of others it takes any value."""
+_AS_TYPE: dict[Route, str] = {
+    ("approval_policy",): 'write it as a text, such as `approval_policy = "on-request"`',
+    ("skills", "config"): "write `[[skills.config]]` in place of `[skills.config]`",
+}
+
+
+def as_type(data: Mapping[str, object], route: Route) -> str | None:
+    """The hint how a setting of another type is written; None without any."""
+    hooks = data.get("hooks")
+    if route != ("hooks",) or not isinstance(hooks, list):
+        return _AS_TYPE.get(route)
+    event = next((event for each in hooks if (event := text(table(each).get("event"))) in EVENTS), None)
+    return event and (
+        f"write each as `[[hooks.{event}]]` by its own event, and its `command` under "
+        f'`[[hooks.{event}.hooks]]` with `type = "command"`'
+    )
 
 
 def fits(key: str, value: object) -> bool:
@@ -83,14 +108,17 @@ def misfits(data: Mapping[str, object]) -> Iterator[tuple[Route, str]]:
             yield (key,), "a text, or a table `granular` alone"
         elif key == "skills" and isinstance(value, dict) and isinstance(value.get("config"), dict):
             yield (key, "config"), "a list of tables"
-        elif key in ("agents", "features") and isinstance(value, dict):
+        elif key in ("agents", "features", "hooks") and isinstance(value, dict):
             yield from _misfits_in(key, value)
 
 
 def _misfits_in(key: str, data: Mapping[str, object]) -> Iterator[tuple[Route, str]]:
-    """The agents and features of another type."""
+    """The agents, features and hooks of an event of another type."""
     for name, value in data.items():
-        if key == "features":
+        if key == "hooks":
+            if name in EVENTS and not isinstance(value, list):
+                yield (key, name), "a list of tables"
+        elif key == "features":
             if isinstance(value, str):  # some features have a table
                 yield (key, name), _SWITCH
         elif not _is_of(value, wanted := OF_AGENTS.get(name, _TABLE)):

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from llmdo.base.diagnostic import excerpt
-from llmdo.base.parts import table, text
+from llmdo.base.parts import table
 from llmdo.base.values import dataclass, replace
 from llmdo.features.github_actions.opencode_settings import Denial, denial_of, of_everybody
 from llmdo.features.opencode import AGENTS, SETTINGS
@@ -91,7 +91,7 @@ def of_called(given: Grant, name: str, chosen: Sequence[Place], documents: Seque
 
 
 def _names(files: Files, tables: Sequence[Place]) -> Iterator[str]:
-    names = [name for name, (mode, _) in BUILT_IN.items() if mode == "subagent"]
+    names = [*BUILT_IN]
     names += [name for each in tables for name in table(each.data, "agent")]
     for path in files.find(AGENTS):
         if content := files.text_or_prompt(path, KEYS):
@@ -100,7 +100,6 @@ def _names(files: Files, tables: Sequence[Place]) -> Iterator[str]:
 
 
 def _is_called(name: str, tables: Sequence[Place]) -> bool:
-    """Whether others may call an agent: one that is primary, or switched off, is called by none."""
+    """Whether others may call an agent: any that is not switched off, also a primary one (watched with 1.18.33)."""
     header = {key: value for each in tables for key, value in table(each.data).items()}
-    mode = text(header.get("mode")) or BUILT_IN.get(name, ("all",))[0]
-    return name not in HIDDEN and mode != "primary" and header.get("disable") is not True
+    return name not in HIDDEN and header.get("disable") is not True

@@ -1,0 +1,75 @@
+"""Codex: the agents that settings declare with a `config_file` that leads to no file, which it ignores."""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from typing import TYPE_CHECKING
+
+from llmdo.base.diagnostic import Related, excerpt_of_end, finding
+from llmdo.base.values import dataclass
+from llmdo.features.codex import FOLDER
+from llmdo.foreign.files import MOST_PLACES
+from llmdo.syntax.discovery import leaves
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable
+
+    from llmdo.foreign.files import Files
+    from llmdo.syntax.document import Place
+
+_OF_A_COMPUTER = re.compile(r"[A-Za-z]:[\\/]|[\\/~]")
+_WORDS = {
+    "here": "leads to no file, so Codex ignores",
+    "outside": "leads out of the project: without a file there, Codex ignores",
+    "windows": "leads to a file on Windows alone: elsewhere Codex ignores",
+}
+
+
+def file_of(written: str) -> str:
+    """The path in the project of a file that a declaration names."""
+    return posixpath.normpath(posixpath.join(FOLDER, written))
+
+
+@dataclass(frozen=True, slots=True)
+class LostFile:
+    """A declaration whose file is not there (watched with 0.171.0)."""
+
+    at: Place
+    written: str
+    meant: str | None
+    """The file of an agent in whose path it ends, from the folder of the settings."""
+
+    @property
+    def where(self) -> str:
+        """The reason why it is not there, as a key of its words."""
+        if self.meant == self.written.replace("\\", "/") != self.written:
+            return "windows"
+        is_outside = _OF_A_COMPUTER.match(self.written) or leaves(file_of(self.written))
+        return "outside" if is_outside else "here"
+
+    @property
+    def hint(self) -> str | None:
+        """How the path is written."""
+        return f"from `{FOLDER}` it is `{self.meant}`" if self.meant else None
+
+
+def lost_file(at: Place, written: str, paths: Iterable[str]) -> LostFile:
+    """A declaration that names a file in vain; `paths` are those of all files of agents."""
+    whole = "/" + posixpath.normpath(written.replace("\\", "/"))
+    below = (path.removeprefix(FOLDER) for path in paths)
+    return LostFile(
+        at, written, max((each for each in below if whole.endswith(f"/{each}")), key=len, default=None)
+    )
+
+
+def note_lost(files: Files, lost: Collection[LostFile]) -> None:
+    """Notes declarations that Codex ignores: those alike as one finding, at the first of them."""
+    for where, is_meant in dict.fromkeys((each.where, each.meant is not None) for each in lost):
+        first, *others = (each for each in lost if (each.where, each.meant is not None) == (where, is_meant))
+        message = f"`{excerpt_of_end(first.written)}` {_WORDS[where]} this declaration of an agent"
+        if others:
+            message += f"; the same with {len(others)} more"
+        hint = f"{first.hint}, and the others likewise" if first.hint and others else first.hint
+        related = [Related(each.at.location, each.hint or "and here") for each in others[:MOST_PLACES]]
+        files.problems.append(finding("LDO250", first.at.location, message, hint=hint, related=related))
