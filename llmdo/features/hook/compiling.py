@@ -92,6 +92,7 @@ def _unusable(fault: str) -> Tables:
         code={},
         freely={},
         listed={},
+        denied=(),
         lines={},
         reading={},
         governing=(),
@@ -119,11 +120,18 @@ def tables_of(graph: Graph, client: Client, tightening: tuple[Rule, ...], *, sta
         code={name: _code(graph, worker) for name, worker in workers.items()},
         freely={name: _freely(graph, worker) for name, worker in workers.items()},
         listed=dict.fromkeys(workers, listed_in(workers[agents[client.MAIN]].permissions)),
+        denied=_denied(workers[agents[client.MAIN]]),
         lines={line.tool: tuple(map(str, line.raised)) for line in table_of(formats()[client.FORMAT])},
         reading=_reading(),
         governing=tuple(sorted({*graph.governing, *graph.adopted})),
         tells_code=_tells_code(graph),
     )
+
+
+def _denied(session: Worker) -> tuple[str, ...]:
+    """The tools and servers that the settings of a session deny as a whole: rules about a part have parentheses."""
+    names = (text.removesuffix("__*") for text in session.permissions.get("deny", ()))
+    return tuple(sorted({name for name in names if name.replace("-", "_").isidentifier()}))
 
 
 def _reading() -> dict[str, tuple[str, ...]]:

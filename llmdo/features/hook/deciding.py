@@ -167,11 +167,19 @@ class _PossibleCall:
         """The agents on the way to the call, and its tool."""
         return "/".join((*self.context.above, self.context.agent, self.event.tool))
 
+    def _is_of(self, name: str) -> bool:
+        """Whether the call is one of a tool, or of a tool of a server, that a rule names."""
+        return self.event.tool == name or self.event.tool.startswith(f"{name}__")
+
     def answer(self, *, is_certain: bool) -> HookAnswer:
         """The decision by the rules, the ceilings on the path, and the labels of the caller.
 
         If it is not certain that this caller made this call, what the client itself denies it is left to the client.
         """
+        if denied := next((each for each in self.tables.denied if self._is_of(each)), None):
+            # Of capabilities alone another tool may have the same, allowed by a rule of its own.
+            reason = f"the settings of {self.client.PRODUCT} deny `{denied}` (path: {self.path})"
+            return HookAnswer(decision="blocked", reason=reason)
         agents = (*self.context.above, self.context.agent)
         path = [worker_of(agent, self.client, self.tables) for agent in agents]
         authority = authority_on(path, self.tables)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from typing import Any
 
-VERSION = 2
+VERSION = 3
 BUILT_IN = "built in"
 THEIRS = "\0"
 """The beginning of the origin of a rule that the client itself obeys; taken away where it is shown."""
@@ -49,6 +49,8 @@ class Tables:
     """The capabilities of each tool of each worker about which the client asks nobody."""
     listed: Mapping[str, tuple[tuple[str, ...], ...]]
     """The beginnings of commands that the client's settings let each worker run."""
+    denied: tuple[str, ...]
+    """The tools and servers that the client's settings deny as a whole, as these name them."""
     lines: Mapping[str, tuple[str, ...]]
     """The capabilities of each line of the format's table."""
     reading: Mapping[str, tuple[str, ...]]

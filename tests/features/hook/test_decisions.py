@@ -283,3 +283,28 @@ def test_a_rule_about_commands_that_write_to_github_lets_no_page_of_it_through(t
     session.start()
     assert session.call("Bash", command="gh api user") == "allowed"
     assert session.call("WebFetch", url="https://github.com/acme/shop") == "blocked"
+
+
+def test_a_tool_that_settings_deny_stays_denied_beside_rules_that_bring_as_much(tmp_path: Path) -> None:
+    root = tmp_path / "shop"
+    (root / ".claude").mkdir(parents=True)
+    (root / ".mcp.json").write_text(
+        '{"mcpServers": {"pages": {"command": "npx", "args": ["-y", "fetch-mcp"]}}}'
+    )
+    rules = {
+        "allow": ["Bash(curl:*)", "mcp__forge__get"],
+        "deny": ["WebFetch", "mcp__pages", "mcp__forge__put"],
+        "defaultMode": "default",
+    }
+    (root / ".claude/settings.json").write_text(json.dumps({"permissions": rules}))
+    write(root, "", fixer="")
+    session = Session(root, tmp_path)
+    session.start()
+    answer = session.answer(session.calling("WebFetch", url="https://example.com/"))
+    assert answer.decision == "blocked"
+    assert "the settings of Claude Code deny `WebFetch`" in answer.reason
+    assert session.call("mcp__pages__fetch", url="https://example.com/") == "blocked"
+    assert session.call("mcp__forge__get", id=1) == "allowed"
+    assert session.call("mcp__forge__put", id=1) == "blocked"
+    assert session.call("Agent", subagent_type="fixer") == "allowed"
+    assert session.call("WebFetch", "fixer", url="https://example.com/") == "blocked"
