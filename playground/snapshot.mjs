@@ -13,40 +13,41 @@ const env = { HOME: "/home", LLMDO_NO_CACHE: "1" };
 const started = (more) => loadPyodide({ indexURL: `${pyodide}/`, env, ...more });
 const unpacked = (python, archive) => python.unpackArchive(new Uint8Array(archive), "zip", { extractDir: "/checker" });
 
-/** The archive with its Python compiled, in one instance, as that takes more memory than what comes of it. */
-async function compiled(archive) {
-  const python = await started();
-  unpacked(python, archive);
-  python.runPython(`
+/** An instance of its own with the archive, its Python compiled: all that takes more memory than what comes of it. */
+const workshop = await started();
+unpacked(workshop, readFileSync(from));
+workshop.runPython(`
 import compileall, py_compile, shutil
 compileall.compile_dir("/checker", quiet=1, invalidation_mode=py_compile.PycInvalidationMode.UNCHECKED_HASH)
 shutil.make_archive("/compiled", "zip", "/checker")
 `);
-  return python.FS.readFile("/compiled.zip");
-}
 
 const python = await started({ _makeSnapshot: true });
-unpacked(python, await compiled(readFileSync(from)));
-python.runPython(`
-import gc, pathlib, sys, zipfile
+unpacked(python, workshop.FS.readFile("/compiled.zip"));
+const imported = python.runPython(`
+import gc, sys
 sys.path.insert(0, "/checker")
 from playground import answers
 from llmdo.extensions import registry
 registry.features()
 subject = answers.Subject()
+gc.collect()
+"\\n".join(file for module in (*sys.modules.values(),) if (file := getattr(module, "__file__", None)))
+`);
 
+workshop.globals.set("imported", imported);
+workshop.runPython(`
+import pathlib, zipfile
+imported = {*imported.split("\\n")}
 DATE = (1980, 1, 1, 0, 0, 0)
-imported = {module.__file__ for module in (*sys.modules.values(),) if getattr(module, "__file__", None)}
 with zipfile.ZipFile("/later.zip", "w") as archive:
     for path in sorted(pathlib.Path("/checker").rglob("*")):
         source = path.parents[1] / f"{path.stem.partition('.')[0]}.py" if path.suffix == ".pyc" else path
         if path.is_file() and str(source) not in imported:
             content = b"" if path.suffix == ".py" else path.read_bytes()  # of a source only that it is there counts
             archive.writestr(zipfile.ZipInfo(str(path.relative_to("/checker")), DATE), content)
-del archive, content, imported, path, source
-gc.collect()
 `);
-writeFileSync(later, python.FS.readFile("/later.zip"));
+writeFileSync(later, workshop.FS.readFile("/later.zip"));
 const memory = python.makeMemorySnapshot();
 if (memory.length > LARGEST) throw new Error(`${memory.length} bytes are more than the memory that Pyodide begins with`);
 writeFileSync(to, memory);
