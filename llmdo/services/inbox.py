@@ -166,13 +166,18 @@ class LikeCalls:
 
 
 def like_calls(pending: Iterable[Pending]) -> tuple[LikeCalls, ...]:
-    """The questions with those like them, in the order of the first of each."""
+    """The questions with those like them, in the order of the first of each, and within as their runs began.
+
+    Which of a batch's runs asks first is chance; their ids have the order of its inputs.
+    """
     groups: dict[tuple[object, ...], list[Pending]] = {}
     for each in pending:
         record = each.question.record
         called = (record["worker"], record["toolset"], record["tool"])
         groups.setdefault((*called, _reasons(record), _raises(record), each.obstacle), []).append(each)
-    return tuple(LikeCalls(calls=tuple(group)) for group in groups.values())
+    return tuple(
+        LikeCalls(calls=tuple(sorted(group, key=lambda each: each.run.run))) for group in groups.values()
+    )
 
 
 def _reasons(record: Mapping[str, Any]) -> tuple[str, ...]:

@@ -17,7 +17,7 @@ from llmdo.journal.summary import summary
 from llmdo.journal.tree import tree, walk
 from llmdo.render import inbox as render
 from llmdo.services.answering import AnswerRequest, GivenAnswer, NotWholeError, answer
-from llmdo.services.inbox import AT_TERMINAL, NOT_WHOLE, Inbox, Pending
+from llmdo.services.inbox import AT_TERMINAL, NOT_WHOLE, Inbox, Pending, like_calls
 from llmdo.services.run_processes import ResumeProcesses
 from tests.support.asking import asked, files, path_of, workspace
 from tests.support.commands import llmdo
@@ -98,6 +98,18 @@ def test_what_waits_is_listed_over_all_runs_with_whom_it_comes_through(tmp_path:
     assert first["callers"] == [["main", "main"], ["main/writer#1", "writer"]]
     assert (first["tool"], first["toolset"], first["status"]) == ("write_file", "filesystem", "waiting")
     assert "digest" not in first, "whoever answers has to look at all of it first"
+
+
+def test_like_calls_are_in_the_order_in_which_their_runs_began(tmp_path: Path) -> None:
+    root = workspace(tmp_path, number=2)
+    asked(root)
+    asked(root)
+    first, second = Runs(root).names()
+    (alike,) = like_calls(sorted(pending(root), key=lambda each: each.run.run == first))
+    paths = [path_of(1), path_of(2)]
+    assert [(each.run.run, each.question.path) for each in alike.calls] == [
+        (run, path) for run in (first, second) for path in paths
+    ]
 
 
 def test_a_question_shows_all_of_the_call_and_spells_out_what_hides(tmp_path: Path) -> None:
