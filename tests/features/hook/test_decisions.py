@@ -273,12 +273,16 @@ def test_a_listed_command_is_another_one_with_an_option_that_runs_a_program(
     assert session.call("Bash", command=command) == decision
 
 
-def test_a_rule_about_commands_that_write_to_github_lets_no_page_of_it_through(tmp_path: Path) -> None:
-    root = tmp_path / "shop"
+def with_rules(root: Path, rules: dict[str, object]) -> Path:
+    """A project with these `permissions` in its settings."""
     (root / ".claude").mkdir(parents=True)
-    rules = {"allow": ["Bash(gh api:*)"], "deny": ["WebFetch"], "defaultMode": "default"}
     (root / ".claude/settings.json").write_text(json.dumps({"permissions": rules}))
-    write(root, "", fixer="Read, Bash")
+    return root
+
+
+def test_a_rule_about_commands_that_write_to_github_lets_no_page_of_it_through(tmp_path: Path) -> None:
+    rules = {"allow": ["Bash(gh api:*)"], "deny": ["WebFetch"], "defaultMode": "default"}
+    root = write(with_rules(tmp_path / "shop", rules), fixer="Read, Bash")
     session = Session(root, tmp_path)
     session.start()
     assert session.call("Bash", command="gh api user") == "allowed"
@@ -287,17 +291,16 @@ def test_a_rule_about_commands_that_write_to_github_lets_no_page_of_it_through(t
 
 def test_a_tool_that_settings_deny_stays_denied_beside_rules_that_bring_as_much(tmp_path: Path) -> None:
     root = tmp_path / "shop"
-    (root / ".claude").mkdir(parents=True)
-    (root / ".mcp.json").write_text(
-        '{"mcpServers": {"pages": {"command": "npx", "args": ["-y", "fetch-mcp"]}}}'
-    )
     rules = {
         "allow": ["Bash(curl:*)", "mcp__forge__get"],
         "deny": ["WebFetch", "mcp__pages", "mcp__forge__put"],
         "defaultMode": "default",
     }
-    (root / ".claude/settings.json").write_text(json.dumps({"permissions": rules}))
-    write(root, "", fixer="")
+    with_rules(root, rules)
+    (root / ".mcp.json").write_text(
+        '{"mcpServers": {"pages": {"command": "npx", "args": ["-y", "fetch-mcp"]}}}'
+    )
+    write(root, fixer="")
     session = Session(root, tmp_path)
     session.start()
     answer = session.answer(session.calling("WebFetch", url="https://example.com/"))
@@ -306,5 +309,6 @@ def test_a_tool_that_settings_deny_stays_denied_beside_rules_that_bring_as_much(
     assert session.call("mcp__pages__fetch", url="https://example.com/") == "blocked"
     assert session.call("mcp__forge__get", id=1) == "allowed"
     assert session.call("mcp__forge__put", id=1) == "blocked"
+    assert session.call("mcp__forge__list", id=1) == "blocked", "no rule names it, and no file its server"
     assert session.call("Agent", subagent_type="fixer") == "allowed"
     assert session.call("WebFetch", "fixer", url="https://example.com/") == "blocked"
