@@ -197,9 +197,7 @@ def _change_of(project: Foreign, spot: Spot, best: FlowEdit, *, is_way: bool) ->
     at = _spot_place(project, spot, through)
     if given is not None and given.narrower:
         its = at and place_of_change(agent, given, given.narrower, at)
-        change = with_place(given.narrower, its, given)
-        _, also, others = given.loss.partition(", also ")
-        return f"{change}{also}{others}"
+        return f"{with_place(given.narrower, its, given)}{given.also}"
     if given is None or at is None or agent is None:
         return None
     spec = project.spec_of(agent)
@@ -226,13 +224,15 @@ def _change_of(project: Foreign, spot: Spot, best: FlowEdit, *, is_way: bool) ->
 def _also(project: Foreign, at: Place, lost: str) -> str:
     """The rest of a sentence about who else loses a tool by a line of settings: jobs too, in which nobody is asked."""
     also, path = elsewhere(at), at.location.path
-    jobs = [each for each in project.team.agents if project.spec_of(each).runs_others]
+    if not also or not lost.startswith(ASKED):
+        return also
+    jobs = (each for each in project.team.agents if project.spec_of(each).runs_others)
     heeds = any(
         given.at.location.path == path or f"`{path}`" in (given.narrower or "")
         for each in jobs
         for given in each.grants
     )
-    return f"{also}{_REFUSED_BY_JOBS}" if also and heeds and lost.startswith(ASKED) else also
+    return f"{also}{_REFUSED_BY_JOBS}" if heeds else also
 
 
 def _refused(project: Foreign, flow: Flow) -> FlowEdit | None:
@@ -400,7 +400,7 @@ def _edit(project: Foreign, leg: FlowLeg) -> str | None:
     if agent is None:
         change, lost = f"take {name} out of {key}", "it then does not run"
     elif given.narrower:
-        change, lost = given.narrower, given.loss or lost
+        change, lost = given.narrower, f"{given.loss or lost}{given.also}"
     elif is_called(project, leg) and leg.path[1].use:
         caller = named(project.team.agents).get(leg.path[0].name)
         if caller is None or caller.everyone:
@@ -412,8 +412,8 @@ def _edit(project: Foreign, leg: FlowLeg) -> str | None:
     elif left := list_without(at, given.tool):
         change = f"write `{left}`, without `{excerpt(given.tool)}`"
     elif instead and (spec.switches_tools or at.route[:1] != (HEADER,)):
-        change, lost, at = instead.change, instead.lost or given.loss or lost, instead.at or at
-        lost += _also(project, at, lost) if spec.switches_tools else ""
+        change, lost, at = instead.change, instead.lost or lost, instead.at or at
+        lost += _also(project, at, lost) if spec.switches_tools else given.also
     elif leg.is_ruled and given.rule_at:
         change = f"tighten {key or 'the rule'}, which allows {name}"
     elif not key:

@@ -100,6 +100,8 @@ class Grant:
     """Whether that change has no place yet, as its file is not there or empty."""
     loss: str = ""
     """What is lost by that change; empty if it is what is lost without the tool."""
+    also: str = ""
+    """The rest of a sentence about who else loses it by that change, or by one of the rule that allows it."""
     is_free_anyway: bool = False
     """Whether it would be allowed without the rule at `rule_at` as well."""
     unasked_by: tuple[str, ...] = ()

@@ -18,7 +18,7 @@ from llmdo.features.github_actions.gemini_runs import LOSES, NEEDS, OF_ALL
 from llmdo.features.opencode import FORMAT, SETTINGS, settings
 from llmdo.features.opencode.permissions import matches, rules_of
 from llmdo.foreign.files import MOST_PLACES, Files
-from llmdo.foreign.instead import few_tools, loss_of
+from llmdo.foreign.instead import few_tools
 from llmdo.foreign.permissions import WORDS
 from llmdo.foreign.team import MAX_NAME
 from llmdo.syntax.document import Place
@@ -148,12 +148,9 @@ def narrower_at(site: Site, tree: Checkout) -> str:
 def narrowed(given: Grant, documents: Sequence[Document], *, is_ruled: bool, tool: str = "") -> Grant:
     """A tool with the edit that denies it if no rule is about it, and the loss of others who share the settings."""
     also = of_everybody(given.at.location.path if is_ruled else _to_edit(documents)[0])
-    loss = f"{loss_of(given)}{also}" if also else ""
-    return (
-        replace(given, loss=loss)
-        if is_ruled
-        else denial_of(tool or given.toolset, documents).given_to(given, loss)
-    )
+    if is_ruled:
+        return replace(given, also=also)
+    return denial_of(tool or given.toolset, documents).given_to(given, also=also)
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,10 +161,10 @@ class Denial:
     at: Place | None = None
     """The place for it; None in a file that is not there yet, or empty."""
 
-    def given_to(self, given: Grant, loss: str) -> Grant:
+    def given_to(self, given: Grant, *, loss: str = "", also: str) -> Grant:
         """A tool with this edit."""
-        is_new = self.at is None
-        return replace(given, narrower=self.change, narrower_at=self.at, is_nowhere_yet=is_new, loss=loss)
+        edited = replace(given, narrower=self.change, narrower_at=self.at, is_nowhere_yet=self.at is None)
+        return replace(edited, loss=loss, also=also)
 
 
 def denial_of(tool: str, documents: Sequence[Document]) -> Denial:

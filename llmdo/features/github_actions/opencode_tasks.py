@@ -87,7 +87,7 @@ def of_called(given: Grant, name: str, chosen: Sequence[Place], documents: Seque
         denial = Denial(instead.change, instead.at or tables[-1])
     path = denial.at.location.path if denial.at else SETTINGS[0]
     given = replace(given, toolset=TASK, tool=f"{name}: {given.tool}")
-    return denial.given_to(given, f"it then calls no other agent{of_everybody(path)}")
+    return denial.given_to(given, loss="it then calls no other agent", also=of_everybody(path))
 
 
 def _names(files: Files, tables: Sequence[Place]) -> Iterator[str]:
