@@ -7,7 +7,7 @@ from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
 from llmdo.foreign.building import named
-from llmdo.foreign.silent import is_silent
+from llmdo.foreign.silent import answers_nothing
 from llmdo.syntax.document import Place
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ def refuser(project: Foreign, flow: Flow) -> Location | None:
         for event in agent.events
         if event.toolset.lower().removeprefix("hook ") in _BEFORE
         and _is_about(event, tools)
-        and not _is_silent(event)
+        and not _answers_nothing(event)
         # A step loads what its settings enable, and is nobody who loads the project itself.
         if not (spec.runs_others and event.is_of_person)
     ]
@@ -79,11 +79,11 @@ def _is_about(event: Grant, tools: tuple[str, ...]) -> bool:
     return matcher == _EVERY or any(_names(name, tool) for name in parts for tool in tools)
 
 
-def _is_silent(event: Grant) -> bool:
+def _answers_nothing(event: Grant) -> bool:
     """Whether a hook is a command that surely answers nothing and ends well."""
     command, handler = event.at.data, event.at._replace(route=event.at.route[:-1]).data
     has_more = not isinstance(handler, dict) or event.at.route[-1:] == ("url",) or bool(handler.get("args"))
-    return isinstance(command, str) and not has_more and is_silent(command)
+    return isinstance(command, str) and not has_more and answers_nothing(command)
 
 
 def _matcher(event: Grant) -> str:

@@ -34,7 +34,7 @@ _WORD = re.compile(r"[^\s\"'`;|&<>()]+")
 _JOINTS = frozenset({"&&", ";", "||"})
 
 
-def is_silent(command: str) -> bool:
+def answers_nothing(command: str) -> bool:
     """Whether a command prints nothing to its output and never ends with a number that refuses; False if unsure."""
     if len(command) > _LONGEST:
         return False

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from llmdo.foreign.silent import is_silent
+from llmdo.foreign.silent import answers_nothing
 
 
 @pytest.mark.parametrize(
@@ -24,7 +24,7 @@ from llmdo.foreign.silent import is_silent
     ],
 )
 def test_a_command_that_only_writes_a_line_is_silent(command: str) -> None:
-    assert is_silent(command)
+    assert answers_nothing(command)
 
 
 @pytest.mark.parametrize(
@@ -62,8 +62,8 @@ def test_a_command_that_only_writes_a_line_is_silent(command: str) -> None:
     ],
 )
 def test_what_may_print_or_end_with_a_number_is_not(command: str) -> None:
-    assert not is_silent(command)
+    assert not answers_nothing(command)
 
 
 def test_a_long_command_is_not_read() -> None:
-    assert not is_silent(f"echo {'x' * 2_000} >> f")
+    assert not answers_nothing(f"echo {'x' * 2_000} >> f")
