@@ -368,9 +368,12 @@ def _telling(grants: Sequence[Grant]) -> tuple[Grant, ...]:
 
 
 def _left_by_rules(grants: Sequence[Grant], telling: Sequence[Grant]) -> Iterator[Grant]:
-    """The grants with a capability that every telling one raises beside others, which a rule may cut off."""
+    """The grants with a capability that every telling one raises beside others, which a rule may cut off.
+
+    What is denied is none of them: no rule about the milder tool gives it back.
+    """
     known = {frozenset(each.capabilities) for each in telling}
-    for grant in grants:
+    for grant in (each for each in grants if each.decision != "blocked"):
         raised = frozenset(grant.capabilities)
         if any(all(each not in more or not more <= raised for more in known) for each in raised):
             known.add(raised)

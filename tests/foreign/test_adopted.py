@@ -78,6 +78,20 @@ def test_the_settings_of_a_tool_give_workers_of_ours_nothing(shop: Path) -> None
     assert decisions(shop, "desk")["fs.write:out/**"] == "needs_approval"
 
 
+def test_a_tool_that_settings_deny_is_no_way_to_what_another_asks_about(shop: Path) -> None:
+    (shop / ".claude/settings.json").write_text(
+        '{"permissions": {"ask": ["Read"], "deny": ["Edit"], "defaultMode": "default"}}'
+    )
+    (shop / ".claude/agents/writer.md").write_text("---\nname: writer\ndescription: Writes.\n---\nWrite.\n")
+    read = project.read(shop)
+    row = next(
+        each
+        for each in read.analysis.of(read.graph.entries["writer"])
+        if str(each.capability) == "fs.write.protected"
+    )
+    assert (row.decision, row.tool) == ("needs_approval", "NotebookEdit")
+
+
 def test_a_rule_of_the_manifest_only_tightens_them(shop: Path) -> None:
     (shop / "llmdo.toml").write_text(
         MANIFEST + '[approvals.rules]\n"fs.write" = "allowed"\n"proc.exec" = "blocked"\n"net" = "allowed"\n',

@@ -8,7 +8,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from llmdo.policy.authority import STRICTNESS, Capability, strictest
@@ -109,6 +109,9 @@ def mildest(raised: Capability, rows: tuple[Row, ...]) -> Decision:
 
 @tried(30)
 @given(settings, st.tuples(tools, tools), rules, ceiling)
+@example(
+    {"mode": "bypassPermissions", "allow": [], "ask": ["Read"], "deny": ["Edit"]}, (None, None), {}, None
+)
 def test_every_cell_is_decided_as_reach_says(
     permissions: dict[str, Any],
     agents: tuple[list[str] | None, list[str] | None],
