@@ -52,6 +52,11 @@ RULES = RuleTable(
 )
 
 
+def about_call(rules: Iterable[PermissionRule], name: str) -> PermissionRule | None:
+    """The rule that decides whether an agent with these rules calls another one; None if it may for lack of any."""
+    return RULES.decided(rule for rule in RULES.about(rules, TASK) if matches(rule.pattern or "", name))
+
+
 def rules_of(files: Files, *tables: Place) -> Iterator[PermissionRule]:
     """The rules in `permission` of tables, the uppermost last, and in their older `tools`.
 
