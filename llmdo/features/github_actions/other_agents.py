@@ -29,6 +29,7 @@ from llmdo.features.opencode.permissions import (
     COMMANDS,
     RULES,
     as_with,
+    glob,
     of_servers,
     rules_of,
     rules_of_agent,
@@ -318,8 +319,20 @@ def _opencode_tools(
             elif ruling.rule is None or RULES.whole(ruling.rule, tool):
                 grants = by_shell(site, token, tool, at)
             else:
-                grants = by_command(site, token, ruling.rule.pattern or "", tool, at)
+                grants = _opencode_command(site, token, ruling.rule.pattern or "", tool, at)
             yield from ((tool, ruling.rule, each) for each in grants)
+
+
+def _opencode_command(
+    site: Site, token: TokenPermissions | None, pattern: str, tool: str, at: Place
+) -> Iterator[Grant]:
+    """The grants of the commands of a pattern, in whose names it stands as it is written."""
+    wide = glob(pattern)
+    for each in by_command(site, token, wide, tool, at):
+        as_written = each.tool.replace(f"({wide.strip()})", f"({pattern.strip()})")
+        yield replace(
+            each, toolset=as_written if each.toolset == each.tool else each.toolset, tool=as_written
+        )
 
 
 def _opencode_model(site: Site, tables: Iterable[Place]) -> str:

@@ -15,7 +15,7 @@ from llmdo.foreign import reading, servers
 from llmdo.foreign.files import COUNTS, renaming
 from llmdo.foreign.instead import ASKED
 from llmdo.foreign.lines import WRITES_THERE
-from llmdo.foreign.permissions import LAST, WORDS, PermissionRule, PermissionRuling, RuleTable
+from llmdo.foreign.permissions import LAST, WORDS, PermissionRule, PermissionRuling, RuleTable, part
 from llmdo.policy.authority import STRICTNESS
 from llmdo.policy.shell.rules import UNLISTED
 from llmdo.syntax.document import Place
@@ -45,8 +45,15 @@ def matches(pattern: str, text: str) -> bool:
     return fnmatchcase(text, pattern.replace("[", "[[]"))
 
 
+def glob(pattern: str) -> str:
+    """A pattern of commands with `*` alone, which stands for at least as many: `?` is any one character here."""
+    return pattern.replace("?", "*")
+
+
 RULES = RuleTable(
     order=LAST,
+    part=lambda capability, pattern: part(capability, glob(pattern) if capability == UNLISTED else pattern),
+    globs=lambda pattern: (glob(pattern),),
     names=lambda rule, tool: matches(rule.tool, tool),
     whole=lambda rule, _tool: rule.pattern in ("*", "**"),
 )
