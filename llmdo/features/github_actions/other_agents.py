@@ -29,11 +29,12 @@ from llmdo.features.opencode.permissions import (
     COMMANDS,
     RULES,
     as_with,
+    glob,
     of_servers,
     rules_of,
     rules_of_agent,
 )
-from llmdo.features.opencode.reader import BUILT_IN
+from llmdo.features.opencode.reader import BUILT_IN, built_in_rules
 from llmdo.features.opencode.table import SEARCHING_MODELS
 from llmdo.foreign import servers
 from llmdo.foreign.files import Files
@@ -265,13 +266,15 @@ def opencode_grants(site: Site, tree: Checkout) -> tuple[tuple[Grant, ...], bool
         token = TokenPermissions(OF_AN_APP, at)
     documents = documents_at(site, tree)
     files, tables = Files(tree, "opencode"), [Place(each, ()) for each in documents]
-    chosen = _of_chosen(site, files, tables)
+    name, chosen = _chosen(site, files, tables)
     common, own = [*rules_of(files, *tables)], [*rules_of_agent(files, chosen)]
-    rules = [*common, *own]
+    written = {id(rule): rule for rule in (*common, *own)}
+    rules = [*built_in_rules(name, at), *written.values()]
     grants: list[Grant] = []
     given_by: set[tuple[str, int]] = set()
     model = _opencode_model(site, [*reversed(chosen), *reversed(tables)])
-    for tool, rule, given in _opencode_tools(site, token, rules):
+    for tool, by, given in _opencode_tools(site, token, rules):
+        rule = written.get(id(by))
         given_by.add((tool, id(rule)))
         edited = narrowed(given, documents, is_ruled=rule is not None)
         if tool == COMMANDS:
@@ -279,7 +282,7 @@ def opencode_grants(site: Site, tree: Checkout) -> tuple[tuple[Grant, ...], bool
         else:
             grants += as_with(model, edited)
     known = {(given.toolset, given.tool) for given in grants}
-    for other in called_agents(files, tables, common, own, at) if rules else ():
+    for other in called_agents(files, tables, common, rules, at) if rules else ():
         named = (text(table(each.data).get("model")) for each in reversed(other.tables))
         its_model = next(filter(None, named), model)
         for tool, rule, given in _opencode_tools(site, token, other.rules):
@@ -296,7 +299,7 @@ def opencode_grants(site: Site, tree: Checkout) -> tuple[tuple[Grant, ...], bool
         if given.decision == "allowed":
             tool = f"{given.tool}_*" if given.tool == given.toolset else given.tool
             grants.append(narrowed(given, documents, is_ruled=given.rule_at is not None, tool=tool))
-    return tuple(grants), not rules
+    return tuple(grants), not written
 
 
 def _opencode_tools(
@@ -316,8 +319,20 @@ def _opencode_tools(
             elif ruling.rule is None or RULES.whole(ruling.rule, tool):
                 grants = by_shell(site, token, tool, at)
             else:
-                grants = by_command(site, token, ruling.rule.pattern or "", tool, at)
+                grants = _opencode_command(site, token, ruling.rule.pattern or "", tool, at)
             yield from ((tool, ruling.rule, each) for each in grants)
+
+
+def _opencode_command(
+    site: Site, token: TokenPermissions | None, pattern: str, tool: str, at: Place
+) -> Iterator[Grant]:
+    """The grants of the commands of a pattern, in whose names it stands as it is written."""
+    wide = glob(pattern)
+    for each in by_command(site, token, wide, tool, at):
+        as_written = each.tool.replace(f"({wide.strip()})", f"({pattern.strip()})")
+        yield replace(
+            each, toolset=as_written if each.toolset == each.tool else each.toolset, tool=as_written
+        )
 
 
 def _opencode_model(site: Site, tables: Iterable[Place]) -> str:
@@ -352,15 +367,15 @@ def unread_agent(site: Site) -> Place | None:
     return variable.at if variable and variable.value.strip() and site.run.key == "run" else None
 
 
-def _of_chosen(site: Site, files: Files, tables: Sequence[Place]) -> Sequence[Place]:
-    """The tables of the agent that a command asks opencode for, else of its default one, the uppermost last.
+def _chosen(site: Site, files: Files, tables: Sequence[Place]) -> tuple[str, Sequence[Place]]:
+    """The agent that a command asks opencode for, else its default one, and its tables, the uppermost last.
 
     A subagent is neither, nor is one that is not there: the next one counts, and `build` after all. Some releases start
     nothing where the default one is a subagent.
     """
     asked = "" if is_its_action(site) else next(iter(_values(site.run.words, "--agent")), "")
     if "$" in asked:  # of which no file says who it is
-        return ()
+        return "", ()
     default = next(
         filter(None, (text(table(each.data).get("default_agent")) for each in reversed(tables))), ""
     )
@@ -368,8 +383,8 @@ def _of_chosen(site: Site, files: Files, tables: Sequence[Place]) -> Sequence[Pl
         if (own := [*tables_of(name, files, tables)]) or name in BUILT_IN:
             modes = [mode for each in reversed(own) if (mode := text(table(each.data).get("mode")))]
             if next(iter(modes), BUILT_IN.get(name, ("all",))[0]) != "subagent":
-                return own
-    return [*tables_of("build", files, tables)]
+                return name, own
+    return "build", [*tables_of("build", files, tables)]
 
 
 def cursor_grants(site: Site) -> Iterator[Grant]:

@@ -116,10 +116,12 @@ def read(tree: Tree) -> Team:
     walk = WorkflowWalk(tree, sources, problems_so_far)
     agents: list[Agent] = []
     for site in walk.sites():
-        if (ends := without_checkout(site) or without_reaction(site)) is not None:
+        checkout = checkout_at(site, tree)
+        ends = without_checkout(site) or without_reaction(site) or opencode_settings.refused(site, checkout)
+        if ends is not None:
             problems_so_far.append(ends)
         else:
-            agents.append(_agent(site, tree, problems_so_far))
+            agents.append(_agent(site, checkout, problems_so_far))
     problems_so_far.extend(_unread(walk, sources))
     return Team(
         format="github-actions",
@@ -153,8 +155,7 @@ def _unread(walk: WorkflowWalk, sources: dict[str, Source]) -> Iterator[Diagnost
                 yield from document.problems
 
 
-def _agent(site: Site, repository: Tree, problems: list[Diagnostic]) -> Agent:
-    tree = checkout_at(site, repository)
+def _agent(site: Site, tree: Checkout, problems: list[Diagnostic]) -> Agent:
     problems.extend(_problems(site, tree))
     unchecked = AFTER_A_RUN if is_unchecked_after_a_run(site) else ""
     firewall = firewall_of(site)
