@@ -22,6 +22,7 @@ from llmdo.features.github_actions.claude_code import (
     starters_of_action,
     without_checkout,
 )
+from llmdo.features.github_actions.copilot_runs import copilot_grants
 from llmdo.features.github_actions.firewall import FIREWALL, behind, firewall_of, gateway_grants
 from llmdo.features.github_actions.gemini_runs import (
     broken_settings,
@@ -33,7 +34,6 @@ from llmdo.features.github_actions.gemini_runs import (
 from llmdo.features.github_actions.other_agents import (
     codex_grants,
     codex_is_free,
-    copilot_grants,
     cursor_grants,
     is_its_action,
     is_told_to_allow,
