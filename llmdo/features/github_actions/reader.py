@@ -31,6 +31,7 @@ from llmdo.features.github_actions.gemini_runs import (
     gemini_starts,
     unread_settings,
 )
+from llmdo.features.github_actions.gemini_trust import without_trust
 from llmdo.features.github_actions.other_agents import (
     codex_grants,
     codex_is_free,
@@ -317,6 +318,8 @@ def _problems(site: Site, tree: Checkout) -> Iterator[Diagnostic]:
         yield finding("LDO554", at.location, message, hint="`workspace-write` lets it change the checkout")
     if at := broken_settings(site):
         yield finding("LDO153", at.location, "`settings` is no JSON, so Gemini CLI does not start")
+    elif (untrusted := without_trust(site)) is not None:
+        yield untrusted
     if unread := unread_settings(site, tree):
         message = f"`{unread[0]}` cannot be read here, so which tools Gemini CLI has is not known"
         yield finding("LDO154", unread[1].location, message)
