@@ -10,7 +10,7 @@ from llmdo.base.diagnostic import did_you_mean, excerpt, finding
 from llmdo.base.source import Location
 from llmdo.base.values import dataclass, field
 from llmdo.features.copilot import AGENT, LOOKED_AT, MODE, PAGES, PROMPT, TEXTS, headers, own_servers
-from llmdo.features.copilot.client import hook_events, session_events
+from llmdo.features.copilot.client import answered, answering, hook_events, session_events
 from llmdo.features.copilot.editor_settings import is_nested_in_editor
 from llmdo.features.copilot.handoffs import HANDOFFS, kept, meant
 from llmdo.features.copilot.names import name_of, names_in, stem_of
@@ -91,9 +91,11 @@ def read(tree: Tree) -> Team:
     sessions = tuple(reader.sessions(has_agents=has_agents))
     called = tuple(in_editor(read, in_editor_by_name, only, sessions, is_nested=is_nested))
     agents = tuple(with_depths(tuple(apart(called)), only, is_nested=is_nested))
+    answers = answering(files, has_agents=has_agents)
+    all_of_them = (*agents, *built_in_agents(agents, project.servers))
     return Team(
         format="copilot",
-        agents=(*agents, *built_in_agents(agents, project.servers)),
+        agents=tuple(answered(agent, answers) for agent in all_of_them),
         files=files.paths,
         problems=(*dict.fromkeys(files.problems), *reader.unknown.problems()),
         starts="allowed" if any(map(_starts_unasked, agents)) else "needs_approval",
