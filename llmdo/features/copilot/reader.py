@@ -10,7 +10,7 @@ from llmdo.base.diagnostic import did_you_mean, excerpt, finding
 from llmdo.base.source import Location
 from llmdo.base.values import dataclass, field, replace
 from llmdo.features.copilot import AGENT, LOOKED_AT, MODE, PAGES, PROMPT, TEXTS, headers, own_servers
-from llmdo.features.copilot.client import hook_events, session_events
+from llmdo.features.copilot.client import answered, answering, hook_events, session_events
 from llmdo.features.copilot.editor_settings import is_nested_in_editor
 from llmdo.features.copilot.handoffs import HANDOFFS, kept, meant
 from llmdo.features.copilot.names import name_of, names_in, stem_of
@@ -93,10 +93,14 @@ def read(tree: Tree) -> Team:
     sessions = tuple(reader.sessions(has_agents=has_agents))
     called = tuple(in_editor(read, in_editor_by_name, only, sessions, is_nested=is_nested))
     own_agents = tuple(with_depths(tuple(apart(called)), only, is_nested=is_nested))
+    answers = answering(files, has_agents=has_agents)
     agents = (*own_agents, *built_in_agents(own_agents, project.servers))
     return Team(
         format="copilot",
-        agents=tuple(replace(agent, server_start=_server_start(agent)) for agent in agents),
+        # No hook answers whether a server starts.
+        agents=tuple(
+            replace(answered(agent, answers), server_start=_server_start(agent)) for agent in agents
+        ),
         files=files.paths,
         problems=(*dict.fromkeys(files.problems), *reader.unknown.problems()),
         starts=min(map(_server_start, agents), key=STRICTNESS.__getitem__, default="needs_approval"),

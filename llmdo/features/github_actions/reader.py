@@ -22,6 +22,7 @@ from llmdo.features.github_actions.claude_code import (
     starters_of_action,
     without_checkout,
 )
+from llmdo.features.github_actions.copilot_runs import copilot_grants
 from llmdo.features.github_actions.firewall import FIREWALL, behind, firewall_of, gateway_grants
 from llmdo.features.github_actions.gemini_runs import (
     broken_settings,
@@ -30,10 +31,10 @@ from llmdo.features.github_actions.gemini_runs import (
     gemini_starts,
     unread_settings,
 )
+from llmdo.features.github_actions.gemini_trust import without_trust
 from llmdo.features.github_actions.other_agents import (
     codex_grants,
     codex_is_free,
-    copilot_grants,
     cursor_grants,
     is_its_action,
     is_told_to_allow,
@@ -318,6 +319,8 @@ def _problems(site: Site, tree: Checkout) -> Iterator[Diagnostic]:
         yield finding("LDO554", at.location, message, hint="`workspace-write` lets it change the checkout")
     if at := broken_settings(site):
         yield finding("LDO153", at.location, "`settings` is no JSON, so Gemini CLI does not start")
+    elif (untrusted := without_trust(site)) is not None:
+        yield untrusted
     if unread := unread_settings(site, tree):
         message = f"`{unread[0]}` cannot be read here, so which tools Gemini CLI has is not known"
         yield finding("LDO154", unread[1].location, message)
