@@ -12,6 +12,7 @@ from llmdo.base.values import dataclass, field
 from llmdo.features.codex import AGENTS, CONFIG, FOLDER, HOOKS, PROFILES, RULES
 from llmdo.features.codex.client import events_of
 from llmdo.features.codex.declared import LostFile, file_of, lost_file, note_lost
+from llmdo.features.codex.hooks import note_faults, note_file
 from llmdo.features.codex.settings import MODELS, ConfigLayer, ConfigLayers, approvals_of, sandbox_of
 from llmdo.features.codex.table import SPAWNS
 from llmdo.features.codex.tools import AllowedCommands, CodexTools, allowed_commands, judge_servers
@@ -103,7 +104,7 @@ class _CodexProject:
     base: ConfigLayers = field(default_factory=lambda: ConfigLayers(()))
     rules: tuple[AllowedCommands, ...] = ()
     hooks: Document | None = None
-    """The file with hooks alone."""
+    """The file with hooks alone, unless Codex drops it."""
     depth: int = 1
     """How deep agents nest below the session."""
     refused: set[str] = field(default_factory=set)
@@ -129,12 +130,13 @@ class _CodexProject:
         self.depth = min(max(depth, 1), 10) if isinstance(depth, int) and not isinstance(depth, bool) else 1
         profiles = {path: documents.pop(path) for path in [*documents] if path.endswith(".config.toml")}
         roles = list(self._roles(config, documents))
-        self.hooks = self.files.json(HOOKS)
-        if not (settings or roles or sources or profiles or self.hooks):
+        hooks = self.files.json(HOOKS)
+        self.hooks = None if hooks is None or note_file(self.files, hooks) else hooks
+        if not (settings or roles or sources or profiles or hooks):
             return
         calls = self._calls(roles)
         key = next(iter(config.data), None)
-        own = settings or self.hooks
+        own = settings or hooks
         at = Place(own, ()) if own else folder_place(FOLDER.rstrip("/"))
         at = Place(config, (key,), of_key=True) if key else at
         yield self._session(SESSION, self.base, at, config, calls)
@@ -267,6 +269,8 @@ class _CodexProject:
             at = Place(document, route, of_key=True)
             self.files.note("LDO152", at, message, as_type(document.data, route))
             return True
+        if note_faults(self.files, document, "it loads no agent from this file"):
+            return True
         if refused := next((key for key in document.data if _is_refused(document, key)), None):
             message = f"Codex takes no such `{refused}` in an agent's file, so it loads no agent from it"
             hint = _ELSEWHERE.get(refused, _ELSEWHERE["allowed_tools"])
@@ -324,14 +328,14 @@ class _CodexProject:
 
     def _note_refusal(self, document: Document) -> None:
         """Notes settings for whose type Codex does not start (watched with 0.169.0); what they say is shown."""
+        follows = "it refuses the whole file and does not start, so nothing of it is in force"
         for route, wanted in misfits(document.data):
-            message = (
-                f"Codex wants {wanted} as `{'.'.join(map(str, route))}`: it refuses the whole file and does not "
-                "start, so nothing of it is in force"
-            )
+            message = f"Codex wants {wanted} as `{'.'.join(map(str, route))}`: {follows}"
             self.files.note(
                 "LDO152", Place(document, route, of_key=True), message, as_type(document.data, route)
             )
+            self.refused.add(document.source.path)
+        if note_faults(self.files, document, follows):
             self.refused.add(document.source.path)
 
     def _note_unheeded(self, layer: ConfigLayer) -> None:
