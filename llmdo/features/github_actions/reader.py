@@ -19,6 +19,7 @@ from llmdo.features.github_actions.claude_code import (
     is_unchecked_after_a_run,
     lacks_token,
     scrubs_by_itself,
+    shows_environment,
     starters_of_action,
     without_checkout,
 )
@@ -52,7 +53,7 @@ from llmdo.foreign.team import MAX_NAME, Agent, Team, capability_of
 from llmdo.foreign.tree import few
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Collection, Iterator, Mapping
 
     from llmdo.base.diagnostic import Diagnostic
     from llmdo.base.source import Source
@@ -215,8 +216,10 @@ def _withheld(site: Site) -> Iterator[str]:
         yield "start without github_token and id-token"
 
 
-def _hides_secrets(site: Site, grants: Iterable[Grant]) -> bool:
-    """Whether Claude Code keeps keys from its commands, and the token that they get is none."""
+def _hides_secrets(site: Site, grants: Collection[Grant]) -> bool:
+    """Whether Claude Code keeps keys from its commands, the token that they get is none, and no tool shows them all."""
+    if any(shows_environment(each) for each in grants):
+        return False
     names = {each.name for grant in grants for each in grant.capabilities}
     return _is_scrubbed(site) and all(name in _TALKS for name in names if name.startswith("x.github."))
 
