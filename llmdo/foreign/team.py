@@ -213,6 +213,8 @@ class Agent:
     """The lines of its file by which neither a person starts it nor another agent calls it."""
     max_depth: int | None = None
     """The maximum depth of nested calls where a person starts it; None for that of its team."""
+    hands_over: bool = False
+    """Whether a person may start others from it by its file, whatever it calls itself."""
     nested_where: str = ""
     """The condition under which what it calls may call others in turn, as the end of a sentence; empty without one."""
 

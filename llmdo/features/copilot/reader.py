@@ -266,6 +266,7 @@ class _CopilotFileReader:
         calls, everyone = self._calls(tools, tool_names, at)
         description, model = header.get("description"), header.get("model")
         closed_by = self._closed_by()
+        handoffs = tuple(self._handoffs())
         return Agent(
             name=name_of(self.path, self.text.document),
             at=at,
@@ -279,7 +280,8 @@ class _CopilotFileReader:
                 if tool_names is None
                 else [grant for name, place in tool_names for grant in tools.of(name, place)]
             ),
-            calls=(*calls, *self._handoffs()),
+            calls=(*calls, *handoffs),
+            hands_over=bool(handoffs),
             events=hook_events(self.reader.files, self._place("hooks")),
             everyone=everyone,
             inherits=tool_names is None,
