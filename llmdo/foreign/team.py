@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from llmdo.base.values import dataclass, field, replace
 from llmdo.extensions.spec import ForeignFormat
@@ -130,6 +130,16 @@ class Grant:
     """Whether only the sessions of a person who loads the project as a plugin have it: no setting does."""
 
 
+class Unread(NamedTuple):
+    """What keeps a client from reading the list of tools in an agent's header."""
+
+    at: Location | None
+    """The place of what does; None if there is no list either."""
+    why: str
+    hint: str
+    """The change after which the client reads one."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AgentCall:
     """Another agent that an agent may call."""
@@ -179,6 +189,8 @@ class Agent:
     """Whether it has every tool because its file names none."""
     narrower: str = NAME_TOOLS
     """A change by which it would have fewer, as a hint."""
+    unread: Unread | None = None
+    """What keeps its client from reading its list of tools; None if nothing is known to."""
     keeps: str = ""
     """What it keeps whatever its list of tools names, as the end of a sentence."""
     asks: str = QUESTION

@@ -143,6 +143,29 @@ def _unknown_escape(header: str, start: int) -> int:
 
 
 _KEY = re.compile(r"[A-Za-z_][\w-]*[ \t]*:(?: |$)")
+_UNSPACED = re.compile(r"[A-Za-z_][\w-]*:(?=[^\s:/])")
+"""A key without a blank behind its colon, which is none."""
+
+
+def unspaced_key(line: str) -> str | None:
+    """The name with which a line begins that would be a key with a blank behind its colon."""
+    key = _UNSPACED.match(line)
+    return key[0].rstrip(":") if key else None
+
+
+def no_blank_behind(key: str) -> tuple[str, str]:
+    """The sentence about such a line, and the hint."""
+    return f"a blank is missing behind this `{key}:`", f"write a blank behind the colon of `{key}`"
+
+
+def _unspaced_problem(source: Source, header: str, reason: str, line: int) -> Diagnostic | None:
+    """The problem of such a line."""
+    key = unspaced_key(header.split("\n")[line]) if "could not find expected ':'" in reason else None
+    if key is None:
+        return None
+    message, hint = no_blank_behind(key)
+    at = source.location(Span(line + 2, 1, line + 2, len(key) + 2))
+    return finding("LDO101", at, message, hint=hint)
 
 
 def _up_to_next_key(header: str, number: int) -> str:
@@ -172,6 +195,8 @@ def syntax_problem(
     if mark is None:
         return finding("LDO101", source.location(), "the header is not valid YAML")
     line, column, index = mark.line, mark.column, mark.index
+    if unspaced := _unspaced_problem(source, header, reason, line):
+        return unspaced
     if error.context_mark and re.search(_OF_ESCAPES, reason):
         index = _unknown_escape(header, error.context_mark.index)
         line, column = header.count("\n", 0, index), index - header.rfind("\n", 0, index) - 1

@@ -15,6 +15,7 @@ from llmdo.base.values import replace
 from tests.support.edited_files import Edited, NotMadeError, below, merged, pairs_of, start_of, style_of
 from tests.support.finding_headers import (
     above,
+    at_the_top,
     blank_out,
     cut_out,
     deleted,
@@ -475,6 +476,7 @@ _FORMS: tuple[tuple[re.Pattern[str], Callable[[Edited, re.Match[str], Diagnostic
     (re.compile(r"write a blank behind the colon of (?P<keys>`[^`]+`(?:(?:, | and )`[^`]+`)*)"), spaced),
     (re.compile(r"write a blank behind each colon in its header"), spaced),
     (re.compile(rf"write {_LINE} in its header, with a blank behind each colon"), spaced),
+    (re.compile(rf"write {_LINE} at the top of its header"), at_the_top),
     (re.compile(rf"write {_LINE} in place of the text in its header"), in_place_of_text),
     (re.compile(rf"did you mean {_NEW}\??"), meant),
     (re.compile(rf"write {_NEW} for it, but take it out where `[^`]+` is there already"), _meant_or_out),

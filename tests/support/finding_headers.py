@@ -115,6 +115,12 @@ def above(files: Edited, match: re.Match[str], each: Diagnostic) -> None:
     files.put(path, first, first, f"{match['line']}\n")
 
 
+def at_the_top(files: Edited, match: re.Match[str], each: Diagnostic) -> None:
+    path, text = each.at.path, files.text(each.at.path)
+    first = next(_FENCE.finditer(text))
+    files.put(path, first.end(), first.end(), f"{match['line']}\n")
+
+
 def fence_below(files: Edited, match: re.Match[str], each: Diagnostic) -> None:
     path, text = each.at.path, files.text(each.at.path)
     keys = [*re.finditer(r"^[\w-]+:.*(?:\n[ -].*)*\n", text, re.MULTILINE)]

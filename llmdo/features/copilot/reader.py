@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from llmdo.base.diagnostic import Diagnostic
+    from llmdo.foreign.team import Unread
     from llmdo.foreign.tree import Tree
 
 FOR_COMMAND_LINE = (".mcp.json", ".github/mcp.json")
@@ -131,6 +132,8 @@ class _CopilotReader:
     unknown: UnknownNames = field(default_factory=UnknownNames)
     unloaded: set[str] = field(default_factory=set)
     """The agents of VS Code alone, as no other environment can read their headers."""
+    unread: dict[str, Unread] = field(default_factory=dict)
+    """By a file of which VS Code does not read the whole header, what keeps its tools unread."""
     _of_claude: frozenset[str] | None = None
 
     def loaded(self, paths: Iterable[str]) -> Iterator[tuple[str, reading.Text]]:
@@ -142,19 +145,32 @@ class _CopilotReader:
             if path in modes or not (text := self.text(path)):
                 continue
             target = text.document.data.get("target")
+            seen = None if target == "github-copilot" or path in self.unloaded else headers.as_seen(text)
             is_read = path.endswith(PROMPT) or target == "vscode" or path in self.unloaded
-            if not is_read and (fault := headers.fault(text)):
-                self.note_unloaded(text, fault)
+            fault = None if is_read else headers.fault(text, seen)
+            if fault:
                 self.unloaded.add(path)
-                if target == "github-copilot":
-                    continue
-            yield path, text
+            elif seen:
+                fault = headers.unread(seen, text.document.source)
+            if fault:
+                self.note_unloaded(text, fault, seen)
+            if fault and target == "github-copilot":
+                continue
+            yield path, self.as_seen(path, seen, fault) if seen and fault else text
 
-    def note_unloaded(self, text: reading.Text, fault: Diagnostic) -> None:
-        """Notes what keeps an agent unloaded, in place of the guesses that it names."""
-        guesses = [each for each in text.document.problems if each.at in fault.places]
+    def as_seen(self, path: str, seen: headers.SeenHeader, fault: Diagnostic) -> reading.Text:
+        """A file as VS Code reads it, which stops within its header."""
+        self.unread[path] = headers.unread_tools(seen, fault)
+        text = reading.text(seen.source, PROMPT_KEYS if path.endswith(PROMPT) else KEYS)
+        return text or reading.prompt_alone(seen.source)
+
+    def note_unloaded(self, text: reading.Text, fault: Diagnostic, seen: headers.SeenHeader | None) -> None:
+        """Notes what keeps an agent unloaded, or a part of its header unread, in place of guesses about that."""
+        own = text.document.problems
+        guesses = [each for each in own if seen or each.at in fault.places]
+        more = headers.below(seen, (each for each in own if each.at not in fault.places)) if seen else ()
         self.files.problems[:] = [each for each in self.files.problems if each not in guesses]
-        self.files.problems.append(fault)
+        self.files.problems.extend((fault, *more))
 
     def text(self, path: str) -> reading.Text | None:
         """The header and the prompt of a file; None if it is neither an agent nor a prompt with a header."""
@@ -285,6 +301,7 @@ class _CopilotFileReader:
             events=hook_events(self.reader.files, self._place("hooks")),
             everyone=everyone,
             inherits=tool_names is None,
+            unread=self.reader.unread.get(self.path),
             nested_where=NESTED_ALONE if where.editor and not self.project.is_nested else "",
             is_entry=not closed_by,
             is_callable=not self._is_prompt and self._may_be_called(),
