@@ -70,6 +70,14 @@ def moved_down(files: Edited, match: re.Match[str], each: Diagnostic) -> None:
     files.put(path, 0, len(text), f"{header}{top}{text[last.end() :]}")
 
 
+def unwrapped(files: Edited, match: re.Match[str], each: Diagnostic) -> None:
+    """Takes the first and the last line of a file out, and writes a line into its header if the hint has one."""
+    path, text = each.at.path, files.text(each.at.path)
+    _, *lines = text.rstrip("\n").split("\n")
+    line = [match["line"]] if match.groupdict().get("line") else []
+    files.put(path, 0, len(text), "\n".join([lines[0], *line, *lines[1:-1], ""]))
+
+
 def joined(files: Edited, match: re.Match[str], each: Diagnostic) -> None:
     """Makes one header of two: what ends the first, and what begins the second, goes."""
     del match

@@ -7,24 +7,25 @@ documentation says that a description is required.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from llmdo.base.diagnostic import Related, finding, shown
 from llmdo.base.source import Span
 from llmdo.base.values import dataclass, replace
 from llmdo.features.copilot import AGENT, FEW_TOOLS, MODE
-from llmdo.features.copilot.editor_yaml import stop
 from llmdo.features.copilot.names import stem_of
+from llmdo.features.copilot.seen_headers import line_of
 from llmdo.foreign import headers, reading
 from llmdo.foreign.files import MOST_PLACES
-from llmdo.foreign.team import Unread
 from llmdo.syntax.document import Place
+from llmdo.syntax.frontmatter import late_header
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from llmdo.base.diagnostic import Diagnostic
     from llmdo.base.source import Location, Source
+    from llmdo.features.copilot.seen_headers import SeenHeader
     from llmdo.foreign.files import Files
     from llmdo.syntax.document import Document
 
@@ -35,9 +36,6 @@ _OPENED = re.compile(
 )
 """A header up to a blank line behind its keys, below comments and with blank lines between its keys perhaps."""
 _ENDED = re.compile(r"\n---[ \t]*(?:\n|\Z)")
-_FENCED = re.compile(r"---[ \t]*\n(.*?)^---[ \t]*$", re.DOTALL | re.MULTILINE)
-"""A file with a header as VS Code finds it, at its very start."""
-_TOOLS = re.compile(r"^tools[ \t]*:", re.MULTILINE)
 _HERE = re.compile(r"\bhere\b")
 _THERE_ALONE = "so Copilot loads the file in VS Code alone"
 _NOWHERE = "so Copilot does not load the file"
@@ -61,86 +59,22 @@ _HINTS = {
 """The change for a key without a value."""
 
 
-class SeenHeader(NamedTuple):
-    """A file of which VS Code does not read the whole header."""
+def fault(
+    text: reading.Text, seen: SeenHeader | None = None, *, is_in_editor: bool = True
+) -> Diagnostic | None:
+    """The finding about a header that keeps an agent from being loaded, or about none; None if it is loaded.
 
-    source: Source
-    """The file with blanks in place of what it does not read."""
-    at: Location
-    """The first line of that."""
-    original: Source
-    names_tools: bool
-    """Whether what it does not read names tools."""
-    is_mended: bool
-    """Whether it would read them if it were not for that line."""
-
-    @property
-    def line(self) -> int:
-        """The number of that line."""
-        return _line(self.at)
-
-    def rest(self, other: Location) -> str:
-        """What VS Code does, as the end of a sentence about a place."""
-        where = "from here on" if _line(other) == self.line else f"from line {self.line} on"
-        return f"reads nothing of its header {where}"
-
-
-def as_seen(text: reading.Text) -> SeenHeader | None:
-    """A file as VS Code reads it; None if it reads all of the header, or finds none."""
-    source = text.document.source
-    header = _FENCED.match(source.text) if text.document.data else None
-    if header is None or headers.yaml_fault(source) is None or (end := stop(header[1])) is None:
-        return None
-    start = header.start(1) + end
-    lost = source.text[start : header.end(1)]
-    # Blanks, so that every place stays.
-    seen_text = source.text[:start] + re.sub(r"[^\n]", " ", lost) + source.text[header.end(1) :]
-    line = source.text.count("\n", 0, start) + 1
-    at = source.location(Span(line, 1, line, len(source.text.split("\n")[line - 1]) + 1))
-    names_tools = _TOOLS.search(lost) is not None
-    mended = header[1][:end] + lost[max(lost.find("\n"), 0) :]
-    left = mended[: stop(mended)] if lost.partition("\n")[1] else ""
-    is_mended = _TOOLS.match(lost) is not None or _TOOLS.search(left) is not None
-    seen = replace(source, text=seen_text, is_plain=False)
-    return SeenHeader(seen, at, source, names_tools, is_mended)
-
-
-def unread(seen: SeenHeader, source: Source) -> Diagnostic | None:
-    """The finding about a file of VS Code alone of which it does not read the whole header."""
-    first = headers.yaml_fault(source)
-    message = f"{first.message}, so VS Code {seen.rest(first.at)}" if first else ""
-    return finding("LDO150", first.at, message, hint=first.hint) if first else None
-
-
-def below(seen: SeenHeader, problems: Iterable[Diagnostic]) -> Iterator[Diagnostic]:
-    """The guesses about what else is no YAML in a header, as findings about lines that VS Code does not read."""
-    for each in problems:
-        if _line(each.at) > seen.line and " was read " in each.message:
-            message = f"{each.message.rpartition(', so ')[0]}, below where VS Code stops reading"
-            yield replace(each, message=message)
-
-
-def unread_tools(seen: SeenHeader, noted: Diagnostic) -> Unread:
-    """What keeps VS Code from reading the tools of such a file, by the finding about it."""
-    first = headers.yaml_fault(seen.original)
-    top = f"write `{FEW_TOOLS}` at the top of its header, and what else it needs; it loses the rest"
-    if first is None or not seen.names_tools:
-        return Unread(None, "", top)
-    is_tools = first.message.endswith("`tools:`")
-    why = first.message if is_tools else f"VS Code {seen.rest(first.at)}"
-    is_mended = first.hint and noted.hint and seen.is_mended and _line(first.at) == seen.line
-    return Unread(first.at, why, f"{noted.hint}: then its `tools` counts" if is_mended else top)
-
-
-def fault(text: reading.Text, seen: SeenHeader | None = None) -> Diagnostic | None:
-    """The finding about a header that keeps an agent from being loaded, or about none; None if it is loaded."""
+    `is_in_editor`: whether VS Code looks for agents where it lies. One for VS Code alone needs no more than YAML.
+    """
     document = text.document
+    target = document.data.get("target")
+    rest = _THERE_ALONE if is_in_editor and target != "github-copilot" else _NOWHERE
     if not document.data:
-        rest = f", thus no `description`, {_THERE_ALONE}"
-        headless = reading.headless(document.source, rest)
-        return replace(headless, hint=headless.hint or _keys_for(document.source))
-    rest = _NOWHERE if document.data.get("target") == "github-copilot" else _THERE_ALONE
+        headless = reading.headless(document.source, f", thus no `description`, {rest}")
+        return replace(headless, hint=_with_tools(document.source, headless.hint))
     faults = [_of_yaml(each) for each in headers.yaml_faults(document.source)]
+    if target == "vscode" and not faults:
+        return None
     faults += [each for each in (_fault_of(document, key) for key in document.data) if each]
     if "description" not in document.data:
         at = Place(document, (next(iter(document.data)),), of_key=True).location
@@ -159,6 +93,16 @@ def fault(text: reading.Text, seen: SeenHeader | None = None) -> Diagnostic | No
     ]
     message = f"{_together(faults)}, {rest}"
     return finding(code, faults[0].at, message, hint=_edits(faults), related=related)
+
+
+def _with_tools(source: Source, hint: str | None) -> str:
+    """The change that gives a file a header: one that names no tools gives every tool, also where nobody is asked."""
+    if not hint:
+        return _keys_for(source)
+    late = late_header(source)
+    if late is None or "tools" in late.keys:
+        return hint
+    return f"{hint}, and write `{FEW_TOOLS}` in its header: else it has every tool in the cloud and on the command line"
 
 
 def _keys_for(source: Source) -> str:
@@ -221,18 +165,13 @@ def _together(faults: Sequence[_Fault]) -> str:
     """What several faults are, those that are no YAML first, then those of keys without a value."""
     no_yaml = [each for each in faults if each.is_of_yaml]
     first = [
-        each.text if each is faults[0] else _HERE.sub(f"in line {_line(each.at)}", each.text)
+        each.text if each is faults[0] else _HERE.sub(f"in line {line_of(each.at)}", each.text)
         for each in no_yaml
     ]
     empty = [f"`{each.key}`" for each in faults if each.is_empty]
     texts = [f"{_all_of(empty)} {'have' if len(empty) > 1 else 'has'} no value"] if empty else []
     others = [each.text for each in faults if not each.is_empty and not each.is_of_yaml]
     return _steps([*first, *texts, *others])
-
-
-def _line(at: Location) -> int:
-    """The line of a place."""
-    return at.span.line if at.span else 1
 
 
 def _all_of(words: Sequence[str]) -> str:
@@ -271,10 +210,10 @@ def closed(source: Source) -> Source | None:
     return replace(source, text=text, is_plain=False)
 
 
-def without_an_end(source: Source, ended: Source) -> Diagnostic:
+def without_an_end(source: Source, ended: Source, *, is_in_editor: bool = True) -> Diagnostic:
     """The finding about such a file, which is read as `ended`."""
     unspaced = reading.keyless(ended)
-    message = f"no `---` ends this header, {_THERE_ALONE}"
+    message = f"no `---` ends this header, {_THERE_ALONE if is_in_editor else _NOWHERE}"
     hint = "write `---` below the last key"
     if unspaced:
         hint = f"{_spaced(unspaced)}, and {hint}"

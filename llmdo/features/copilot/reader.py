@@ -6,13 +6,25 @@ import re
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, TypeGuard
 
-from llmdo.base.diagnostic import did_you_mean, excerpt, finding
+from llmdo.base.diagnostic import finding
 from llmdo.base.source import Location
 from llmdo.base.values import dataclass, field
-from llmdo.features.copilot import AGENT, LOOKED_AT, MODE, PAGES, PROMPT, TEXTS, headers, own_servers
+from llmdo.features.copilot import (
+    AGENT,
+    LOOKED_AT,
+    MODE,
+    PAGES,
+    PROMPT,
+    TEXTS,
+    headers,
+    keys,
+    own_servers,
+    seen_headers,
+)
 from llmdo.features.copilot.client import hook_events, session_events
 from llmdo.features.copilot.editor_settings import is_nested_in_editor
-from llmdo.features.copilot.handoffs import HANDOFFS, kept, meant
+from llmdo.features.copilot.handoffs import kept
+from llmdo.features.copilot.keys import KEYS, PROMPT_KEYS
 from llmdo.features.copilot.names import name_of, names_in, stem_of
 from llmdo.features.copilot.tools import IN_EDITOR, KnownServer, Tools, Where
 from llmdo.features.copilot.unknown_names import UnknownNames
@@ -34,7 +46,6 @@ from llmdo.syntax.document import Place
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from llmdo.base.diagnostic import Diagnostic
     from llmdo.foreign.team import Unread
     from llmdo.foreign.tree import Tree
 
@@ -50,20 +61,6 @@ _FOLDER = ".github/agents/"
 _OF_CLAUDE = ".claude/agents/*.md"
 """The agents of Claude Code, which VS Code reads as its own."""
 
-KEYS = frozenset(
-    {
-        "advancedOptions", "agents", "argument-hint", "description", "disable-model-invocation", "github",
-        "handoffs", "hooks", "infer", "mcp-servers", "metadata", "model", "name", "reasoning-effort", "target",
-        "tools", "user-invocable", "user-invokable",
-    }
-)  # fmt: skip
-PROMPT_KEYS = frozenset({"agent", "argument-hint", "description", "mode", "model", "name", "tools"})
-TARGETS = ("github-copilot", "vscode")
-
-_FOR_TOOLS = frozenset(
-    {"allowed-tools", "allowedTools", "allowed_tools", "disallowedTools", "permissions", "tool"}
-)
-"""Keys for tools in other formats."""
 SESSION = "main-session"
 """The agent that a person talks to, where files of the project are about it."""
 _ITEM = re.compile(r"[^,\s\"'\[\]][^,\"'\[\]]*")
@@ -108,6 +105,11 @@ def _starts_unasked(agent: Agent) -> bool:
     return any(grant.server is not None and grant.decision == "allowed" for grant in agent.grants)
 
 
+def _is_below(path: str) -> bool:
+    """Whether an agent lies in a folder below the one for agents, in which VS Code does not look."""
+    return "/" in path.removeprefix(_FOLDER) and path.startswith(_FOLDER)
+
+
 def _names_tools(value: object) -> TypeGuard[str | list[object]]:
     """Whether a value of `tools` names them, be it none."""
     return isinstance(value, list) or (isinstance(value, str) and value not in ("", "*"))
@@ -145,41 +147,36 @@ class _CopilotReader:
             if path in modes or not (text := self.text(path)):
                 continue
             target = text.document.data.get("target")
-            seen = None if target == "github-copilot" or path in self.unloaded else headers.as_seen(text)
-            is_read = path.endswith(PROMPT) or target == "vscode" or path in self.unloaded
-            fault = None if is_read else headers.fault(text, seen)
+            seen = (
+                None
+                if target == "github-copilot" or path in self.unloaded or _is_below(path)
+                else seen_headers.as_seen(text)
+            )
+            is_read = path.endswith(PROMPT) or path in self.unloaded
+            fault = None if is_read else headers.fault(text, seen, is_in_editor=not _is_below(path))
             if fault:
                 self.unloaded.add(path)
             elif seen:
-                fault = headers.unread(seen, text.document.source)
+                fault = seen_headers.unread(seen, text.document.source)
             if fault:
-                self.note_unloaded(text, fault, seen)
-            if fault and target == "github-copilot":
+                seen_headers.note(self.files, text, fault, seen)
+            if fault and (target == "github-copilot" or _is_below(path)):
                 continue
-            yield path, self.as_seen(path, seen, fault) if seen and fault else text
-
-    def as_seen(self, path: str, seen: headers.SeenHeader, fault: Diagnostic) -> reading.Text:
-        """A file as VS Code reads it, which stops within its header."""
-        self.unread[path] = headers.unread_tools(seen, fault)
-        text = reading.text(seen.source, PROMPT_KEYS if path.endswith(PROMPT) else KEYS)
-        return text or reading.prompt_alone(seen.source)
-
-    def note_unloaded(self, text: reading.Text, fault: Diagnostic, seen: headers.SeenHeader | None) -> None:
-        """Notes what keeps an agent unloaded, or a part of its header unread, in place of guesses about that."""
-        own = text.document.problems
-        guesses = [each for each in own if seen or each.at in fault.places]
-        more = headers.below(seen, (each for each in own if each.at not in fault.places)) if seen else ()
-        self.files.problems[:] = [each for each in self.files.problems if each not in guesses]
-        self.files.problems.extend((fault, *more))
+            if fault and seen:
+                self.unread[path] = seen_headers.unread_tools(seen, fault)
+                text = seen_headers.text_of(seen, PROMPT_KEYS if path.endswith(PROMPT) else KEYS)
+            yield path, text
 
     def text(self, path: str) -> reading.Text | None:
         """The header and the prompt of a file; None if it is neither an agent nor a prompt with a header."""
         is_prompt = path.endswith(PROMPT)
         source = None if is_prompt else self.files.source(path)
         if source and (closed := headers.closed(source)):
-            self.files.problems.append(headers.without_an_end(source, closed))
+            self.files.problems.append(
+                headers.without_an_end(source, closed, is_in_editor=not _is_below(path))
+            )
             self.unloaded.add(path)
-            return reading.text(closed, KEYS)
+            return None if _is_below(path) else reading.text(closed, KEYS)
         if not is_prompt and PurePosixPath(path).name.lower() not in PAGES:
             return self.files.text_or_prompt(path, KEYS)  # as VS Code takes it
         text = self.files.header(path, PROMPT_KEYS if is_prompt else KEYS)
@@ -261,7 +258,7 @@ class _CopilotFileReader:
 
     def judge(self) -> None:
         """Notes the oddities of the file."""
-        self._judge_keys()
+        keys.judge(self.reader.files, self.text.document, is_prompt=self._is_prompt)
         if self._is_in_vs_code_alone:
             headers.judge_star(self.reader.files, self.text.document, is_prompt=self._is_prompt)
         if self._is_prompt:
@@ -364,23 +361,6 @@ class _CopilotFileReader:
             for name, table in entry.items() if isinstance(entry, dict) else ():
                 servers[name] = KnownServer(mcp.server_of(table), in_cloud=in_cloud)
         return servers
-
-    def _judge_keys(self) -> None:
-        known = PROMPT_KEYS if self._is_prompt else KEYS
-        for key in self.header:
-            place = self._place(key, of_key=True)
-            if key in _FOR_TOOLS:
-                lacking = "a file says `tools`; without it, there is every tool"
-                self.reader.files.unknown_key(place, key, (), None if "tools" in self.header else lacking)
-            elif key not in PROMPT_KEYS and reading.misspelt(key, known):
-                is_handoffs = reading.misspelt(key, known) == HANDOFFS and HANDOFFS not in self.header
-                hint = meant(self.header[key]) if is_handoffs else None
-                self.reader.files.unknown_key(place, key, known, hint)
-        target = self.header.get("target")
-        if target is not None and target not in TARGETS and not self._is_prompt:
-            hint = did_you_mean(str(target), TARGETS)
-            message = f"Copilot does not know the target `{excerpt(str(target))}`"
-            self.reader.files.note("LDO151", self._place("target"), message, hint)
 
     def _given(self) -> list[tuple[str, Place]] | None:
         """The tools that the file names; None if it names none, and there are all of them."""
