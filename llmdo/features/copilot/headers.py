@@ -60,11 +60,16 @@ _HINTS = {
 
 
 def fault(
-    text: reading.Text, seen: SeenHeader | None = None, *, is_in_editor: bool = True
+    text: reading.Text,
+    seen: SeenHeader | None = None,
+    straight: reading.Text | None = None,
+    *,
+    is_in_editor: bool = True,
 ) -> Diagnostic | None:
     """The finding about a header that keeps an agent from being loaded, or about none; None if it is loaded.
 
-    `is_in_editor`: whether VS Code looks for agents where it lies. One for VS Code alone needs no more than YAML.
+    `straight` is the file as VS Code reads keys that are indented too deep, and `is_in_editor` says whether it looks
+    for agents where the file lies. One for VS Code alone needs no more than YAML.
     """
     document = text.document
     target = document.data.get("target")
@@ -81,7 +86,7 @@ def fault(
         faults.append(_Fault("description", "this agent has no `description`", at, _DESCRIPTION))
     if not faults:
         return None
-    guesses = _guesses(document, faults) if rest == _THERE_ALONE and not seen else []
+    guesses = _guesses(document, faults) if rest == _THERE_ALONE and not (seen or straight) else []
     code = "LDO150" if guesses or seen else "LDO152"
     rest = f"{rest}, and {_all_of(guesses)}" if guesses else rest
     rest = f"{rest}, which {seen.rest(faults[0].at)}" if seen else rest

@@ -153,19 +153,20 @@ class _CopilotReader:
                 else seen_headers.as_seen(text)
             )
             is_read = path.endswith(PROMPT) or path in self.unloaded
-            fault = None if is_read else headers.fault(text, seen, is_in_editor=not _is_below(path))
+            straight = None if seen or is_read else seen_headers.straight(text, KEYS)
+            fault = None if is_read else headers.fault(text, seen, straight, is_in_editor=not _is_below(path))
             if fault:
                 self.unloaded.add(path)
             elif seen:
                 fault = seen_headers.unread(seen, text.document.source)
             if fault:
-                seen_headers.note(self.files, text, fault, seen)
+                seen_headers.note(self.files, text, fault, seen, is_straight=straight is not None)
             if fault and (target == "github-copilot" or _is_below(path)):
                 continue
             if fault and seen:
                 self.unread[path] = seen_headers.unread_tools(seen, fault)
                 text = seen_headers.text_of(seen, PROMPT_KEYS if path.endswith(PROMPT) else KEYS)
-            yield path, text
+            yield path, straight or text
 
     def text(self, path: str) -> reading.Text | None:
         """The header and the prompt of a file; None if it is neither an agent nor a prompt with a header."""

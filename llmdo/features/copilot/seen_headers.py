@@ -7,19 +7,24 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from llmdo.base.diagnostic import finding
 from llmdo.base.source import Span
-from llmdo.base.values import replace
+from llmdo.base.values import dataclass, replace
 from llmdo.features.copilot import FEW_TOOLS
 from llmdo.features.copilot.editor_yaml import stop
 from llmdo.foreign import headers, reading
 from llmdo.foreign.team import Unread
+from llmdo.syntax.document import LazyPlaces
+from llmdo.syntax.header_problems import dedented
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
 
     from llmdo.base.diagnostic import Diagnostic
     from llmdo.base.source import Location, Source
     from llmdo.foreign.files import Files
+    from llmdo.syntax.document import Document, Route
 
+_FIRST = 2  # the line in which a header begins
+_MOST = 50  # lines that are indented too deep: each takes a reading of the header
 _FENCED = re.compile(r"---[ \t]*\n(.*?)^---[ \t]*$", re.DOTALL | re.MULTILINE)
 """A file with a header as VS Code finds it, at its very start."""
 _TOOLS = re.compile(r"^tools[ \t]*:", re.MULTILINE)
@@ -53,7 +58,7 @@ def as_seen(text: reading.Text) -> SeenHeader | None:
     """A file as VS Code reads it; None if it reads all of the header, or finds none."""
     source = text.document.source
     header = _FENCED.match(source.text) if text.document.data else None
-    if header is None or headers.yaml_fault(source) is None or (end := stop(header[1])) is None:
+    if header is None or (end := stop(header[1])) is None or headers.yaml_fault(source) is None:
         return None
     start = header.start(1) + end
     lost = source.text[start : header.end(1)]
@@ -96,10 +101,54 @@ def unread_tools(seen: SeenHeader, noted: Diagnostic) -> Unread:
     return Unread(first.at, why, f"{noted.hint}: then its `tools` counts" if is_mended else top)
 
 
-def note(files: Files, text: reading.Text, fault: Diagnostic, seen: SeenHeader | None) -> None:
+@dataclass(frozen=True, slots=True)
+class _StraightPlaces(LazyPlaces):
+    """The places of a document whose lines were indented less, by these numbers of blanks."""
+
+    document: Document
+    shifts: Mapping[int, int]
+
+    def __call__(self) -> Mapping[Route, tuple[Span, Span]]:
+        places = self.document.index()
+        return {route: (self._moved(key), self._moved(value)) for route, (key, value) in places.items()}
+
+    def quickly(self, route: Route, part: int) -> Span | None:
+        """No place: each takes a search for all."""
+        del route, part
+        return None
+
+    def _moved(self, span: Span) -> Span:
+        start, end = self.shifts.get(span.line, 0), self.shifts.get(span.end_line, 0)
+        return Span(span.line, span.column + start, span.end_line, span.end_column + end)
+
+
+def straight(text: reading.Text, keys: Iterable[str]) -> reading.Text | None:
+    """A file in which keys are indented deeper than those above them, which VS Code reads; else None."""
+    source, shifts = text.document.source, dict[int, int]()
+    for _ in range(_MOST if text.document.problems else 0):
+        header = _FENCED.match(source.text)
+        first = headers.yaml_fault(source) if header else None
+        less = dedented(header[1], line_of(first.at) - _FIRST) if header and first else None
+        if header is None or first is None or less is None:
+            break
+        lines, shift, end = less
+        shifts.update(dict.fromkeys(range(line_of(first.at), end + _FIRST), shift))
+        whole = source.text[: header.start(1)] + lines + source.text[header.end(1) :]
+        source = replace(source, text=whole, is_plain=False)
+    read = reading.text(source, keys) if shifts else None
+    if read is None:
+        return None
+    document = read.document
+    places = _StraightPlaces(document, shifts)
+    return replace(read, document=replace(document, index=places, problems=()))
+
+
+def note(
+    files: Files, text: reading.Text, fault: Diagnostic, seen: SeenHeader | None, *, is_straight: bool
+) -> None:
     """Notes what keeps an agent unloaded, or a part of its header unread, in place of guesses about that."""
     own = text.document.problems
-    guesses = [each for each in own if seen or each.at in fault.places]
+    guesses = [each for each in own if seen or is_straight or each.at in fault.places]
     more = below(seen, (each for each in own if each.at not in fault.places)) if seen else ()
     files.problems[:] = [each for each in files.problems if each not in guesses]
     files.problems.extend((fault, *more))
