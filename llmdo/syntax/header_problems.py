@@ -147,6 +147,7 @@ _UNSPACED = re.compile(r"[A-Za-z_][\w-]*:(?=[^\s:/])")
 """A key without a blank behind its colon, which is none."""
 
 
+_MANY = 200  # lines below one that is indented too deep: looking for others in more would take long
 _DEEP = re.compile(r"( +)[A-Za-z_][\w-]*:(?= |$)")
 _IN_ITEM = re.compile(r"( *- +| +)[A-Za-z_][\w-]*: +(?:[^\s|>#]|[|>]\w)")
 """A key of an item of a list, or of another table within a header, with its value."""
@@ -177,7 +178,7 @@ def _deep_problem(
     if first is None:
         return None
     text = first[0]
-    for other in range(first[2], text.count("\n")):
+    for other in range(first[2], min(text.count("\n"), number + _MANY)):
         text = (dedented(text, other) or (text,))[0]
     line = header.split("\n")[number]
     key = _DEEP.match(line)

@@ -23,6 +23,8 @@ _PLAIN = {
 }
 """A text without quotes, by whether it stands in brackets."""
 _SKIPPED = frozenset({"newline", "comment"})
+_STARTS = ("", "newline", "indent")
+"""What stands before the first token of a line with content."""
 _ENDS = {"[": "]", "{": "}"}
 
 
@@ -37,7 +39,8 @@ class _Token(NamedTuple):
 def stop(header: str) -> int | None:
     """The offset at which VS Code stops reading the keys of a header; None if it reads all of it.
 
-    None as well where brackets or quotes never close: it takes all the rest for their text.
+    None as well where brackets or quotes never close, as it takes all the rest for their text, and where lists nest
+    too deep to follow.
     """
     parser = _Parser([*_tokens(header)])
     parser.skip()
@@ -45,7 +48,10 @@ def stop(header: str) -> int | None:
         return None
     start = parser.tokens[parser.at].start
     is_keys = parser.is_key()
-    parser.value(-1)
+    try:
+        parser.value(-1)
+    except RecursionError:
+        return None
     parser.skip()
     if parser.is_open or (is_keys and parser.kind == "end"):
         return None
@@ -60,29 +66,28 @@ def _tokens(text: str) -> Iterator[_Token]:
         column = at - line
         if column == 0 and (blanks := _BLANKS.match(text, at)) and blanks[0]:
             yield _Token("indent", at, len(blanks[0]))
-            at = blanks.end()
+            at, before = blanks.end(), "indent"
             continue
         if column == 0 and (mark := _END_OF_DOCUMENT.match(text, at)):
             yield _Token("mark", at, 0)
             at = mark.end()
             continue
-        kind, end, depth = _next(text, at, depth, before, is_first=not text[line:at].strip())
+        kind, end, depth = _next(text, at, depth, before)
         if kind == "block":
             end = _end_of_block(text, end, owner)
             kind = "quoted"
-        if kind == "newline":
-            line = end
-        elif kind in ("text", "quoted", "-"):
-            owner = column if kind == "-" or before in ("", "newline", "indent", "-") else owner
+        if kind in ("text", "quoted", "-"):
+            owner = column if kind == "-" or before in (*_STARTS, "-") else owner
         if kind:
             yield _Token(kind, at, column)
             before = kind
+        if (last := text.rfind("\n", at, end)) >= 0:
+            line = last + 1
         at = end
-        line = max(line, text.rfind("\n", 0, at) + 1)
     yield _Token("end", at, 0)
 
 
-def _next(text: str, at: int, depth: int, before: str, *, is_first: bool) -> tuple[str, int, int]:
+def _next(text: str, at: int, depth: int, before: str) -> tuple[str, int, int]:
     """The kind of a token, the offset of its end, and the depth of brackets behind it; no kind for what is skipped."""
     sign, after = text[at], text[at + 1 : at + 2]
     ends = after in ("", " ", "\t", "\n")
@@ -90,7 +95,7 @@ def _next(text: str, at: int, depth: int, before: str, *, is_first: bool) -> tup
         return "newline", at + 1, depth
     if sign in " \t":
         return "", at + 1, depth
-    if sign == "#" or (sign == "%" and is_first):
+    if sign == "#" or (sign == "%" and before in _STARTS):
         rest = _REST.match(text, at)
         return "comment" if sign == "#" else "", rest.end() if rest else at + 1, depth
     if sign in _ENDS:

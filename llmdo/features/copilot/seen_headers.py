@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from llmdo.syntax.document import Document, Route
 
 _FIRST = 2  # the line in which a header begins
-_MOST = 50  # lines that are indented too deep: each takes a reading of the header
+_MOST = 20  # lines that are indented too deep: each takes a reading of the header
 _FENCED = re.compile(r"---[ \t]*\n(.*?)^---[ \t]*$", re.DOTALL | re.MULTILINE)
 """A file with a header as VS Code finds it, at its very start."""
 _TOOLS = re.compile(r"^tools[ \t]*:", re.MULTILINE)
