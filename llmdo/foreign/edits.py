@@ -446,8 +446,7 @@ def without_its_list(project: Foreign, name: str) -> str:
     if agent is None or not key:
         return ""
     listed = f"; and take `{key}` out of its header" if agent.header.get(key) else ""
-    hands_over = any(call.at.route[:1] == ("handoffs",) for call in agent.calls)
-    return f"{listed}{_HANDOFFS_STAY if hands_over else ''}"
+    return f"{listed}{_HANDOFFS_STAY if agent.hands_over else ''}"
 
 
 def without_push(agent: Agent, pushing: Sequence[Grant]) -> str | None:

@@ -24,9 +24,9 @@ from llmdo.foreign.edits import (
 from llmdo.foreign.flows import UNKNOWN
 from llmdo.foreign.instead import MANY, few_tools, in_a_header
 from llmdo.foreign.lines import PUSHES
-from llmdo.foreign.reading import IN_PLACE_OF_TEXT, below_cut, keyless
+from llmdo.foreign.reading import IN_PLACE_OF_TEXT, below_cut, keyless, unspaced
 from llmdo.foreign.refusing import refuser
-from llmdo.foreign.team import NAME_TOOLS
+from llmdo.foreign.team import NAME_TOOLS, Unread
 from llmdo.policy.authority import Capability, gravity
 from llmdo.reach.flows import legs_text
 from llmdo.reach.risks import SHELL, edges, gains, is_in_a_shell, path_text
@@ -316,13 +316,18 @@ def foreign_inherits_everything(project: Foreign) -> Iterator[Diagnostic]:
             others = f" and may call {every}" if every else ""
             spec = project.spec_of(agent)
             late = _late_header(spec, agent)
+            unread = _unread(spec, agent)
+            keeps = late if late and _list_key(spec, agent) in late.keys else None
             rest = "" if late and late.is_second else " of its header"
-            why = f"{late.fault}{rest}" if late else _why_everything(spec, agent)
+            why = f"{keeps.fault}{rest}" if keeps else _why_everything(spec, agent, late)
+            at = keeps.above if keeps else _all_tools_place(agent).location
+            if unread and unread.at:
+                why, at = unread.why, unread.at
             yield finding(
                 "LDO551",
-                late.above if late else _all_tools_place(agent).location,
+                at,
                 f"`{name}` has every tool{but}{others}, because {why}{_by_whom(project, agent, name)}",
-                hint=_fewer_tools(spec, agent, late),
+                hint=unread.hint if unread else _fewer_tools(spec, agent, late),
                 subject=name,
                 gated=_is_asked(agent),
             )
@@ -339,8 +344,25 @@ def _late_header(spec: ForeignFormat, agent: Agent) -> LateHeader | None:
         late = late_header(agent.at.document.source)
         return None if late and late.is_below_blanks and agent.header else late
     second = second_header(agent.at.document.source)
-    key = few_tools(spec, agent.at).partition(":")[0].strip('"')
+    key = _list_key(spec, agent)
     return second if second and key in second.keys and key not in agent.header else None
+
+
+def _unread(spec: ForeignFormat, agent: Agent) -> Unread | None:
+    """What keeps an agent's client from reading its list of tools, such as a blank that is missing."""
+    key = _list_key(spec, agent)
+    if agent.unread or not agent.header or not key or key in agent.header or agent.narrower != NAME_TOOLS:
+        return agent.unread
+    at = unspaced(agent.at.document.source, key)
+    if at is None:
+        return None
+    hint = f"write a blank behind the colon of `{key}`: then its `{key}` counts"
+    return Unread(at, f"a blank is missing behind this `{key}:`", hint)
+
+
+def _list_key(spec: ForeignFormat, agent: Agent) -> str:
+    """The key with which a file of an agent's format names its tools; empty if it has none."""
+    return few_tools(spec, agent.at).partition(":")[0].strip('"')
 
 
 def _calls_in_its_format(agent: Agent) -> Iterator[str]:
@@ -363,11 +385,13 @@ def _all_tools_place(agent: Agent) -> Place:
     return Place(document, ("tools",)) if listed == "*" else agent.at
 
 
-def _why_everything(spec: ForeignFormat, agent: Agent) -> str:
-    """The reason why an agent has every tool."""
+def _why_everything(spec: ForeignFormat, agent: Agent, late: LateHeader | None) -> str:
+    """The reason why an agent has every tool; not a header that is none if it names no tools either."""
     listed = agent.header.get("tools")
     if spec.without_list:
         return spec.without_list
+    if late:
+        return "its file does not name its tools"
     if agent.at.document.problems and not agent.header:
         return "its header is ignored"
     if keyless(agent.at.document.source) is not None and not agent.header:
@@ -388,7 +412,7 @@ def _fewer_tools(spec: ForeignFormat, agent: Agent, late: LateHeader | None) -> 
     line = few_tools(spec, agent.at)
     if not line or agent.narrower != NAME_TOOLS:
         return agent.narrower
-    key = line.partition(":")[0].strip('"')
+    key = _list_key(spec, agent)
     if late and key in late.keys:
         return f"{late.hint}: then its `{key}` counts"
     lost = below_cut(agent.at.document.source)

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 
     from llmdo.base.diagnostic import Diagnostic
+    from llmdo.base.source import Location
     from llmdo.base.values import Json
     from llmdo.syntax.document import Route
     from llmdo.syntax.header import YamlBounds
@@ -152,6 +153,16 @@ def keyless(source: Source) -> tuple[str, ...] | None:
     if fenced is None or any(map(_KEY.match, fenced["header"].split("\n"))):
         return None
     return tuple(_UNSPACED.findall(fenced["header"])) if _COMMENTS.sub("", fenced["header"]).strip() else None
+
+
+def unspaced(source: Source, key: str) -> Location | None:
+    """The place of a key in a header that lacks a blank behind its colon; None without one."""
+    fenced = _FENCED.match(source.text)
+    for match in _UNSPACED.finditer(fenced["header"]) if fenced else ():
+        if match[1] == key and fenced:
+            start = fenced.start("header") + match.start()
+            return source.location(source.span_between(start, start + len(match[0])))
+    return None
 
 
 def prompt_alone(source: Source) -> Text:

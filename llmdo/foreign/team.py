@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from llmdo.base.values import dataclass, field, replace
 from llmdo.extensions.spec import ForeignFormat
@@ -131,6 +131,16 @@ class Grant:
     """Whether only the sessions of a person who loads the project as a plugin have it: no setting does."""
 
 
+class Unread(NamedTuple):
+    """What keeps a client from reading the list of tools in an agent's header."""
+
+    at: Location | None
+    """The place of what does; None if there is no list either."""
+    why: str
+    hint: str
+    """The change after which the client reads one."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AgentCall:
     """Another agent that an agent may call."""
@@ -180,6 +190,8 @@ class Agent:
     """Whether it has every tool because its file names none."""
     narrower: str = NAME_TOOLS
     """A change by which it would have fewer, as a hint."""
+    unread: Unread | None = None
+    """What keeps its client from reading its list of tools; None if nothing is known to."""
     keeps: str = ""
     """What it keeps whatever its list of tools names, as the end of a sentence."""
     asks: str = QUESTION
@@ -216,6 +228,8 @@ class Agent:
     """The maximum depth of nested calls where a person starts it; None for that of its team."""
     server_start: Decision | None = None
     """The decision about starting its servers; None for that of its team."""
+    hands_over: bool = False
+    """Whether a person may start others from it by its file, whatever it calls itself."""
     nested_where: str = ""
     """The condition under which what it calls may call others in turn, as the end of a sentence; empty without one."""
 

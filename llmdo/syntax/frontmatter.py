@@ -42,6 +42,8 @@ class LateHeader(NamedTuple):
     """Whether what stands there is a header, which then counts alone."""
     is_below_blanks: bool = False
     """Whether nothing but blank lines stands there."""
+    is_wrapped: bool = False
+    """Whether what stands there opens a block of code that the last line closes."""
 
     @property
     def fault(self) -> str:
@@ -59,6 +61,8 @@ class LateHeader(NamedTuple):
             return "make one header of the two"
         if self.is_below_blanks:
             return "delete the blank lines above it"
+        if self.is_wrapped:
+            return "take the first line and the last one out"
         return "write `---` as the first line" if self.is_misspelt else MOVE_DOWN
 
 
@@ -150,11 +154,29 @@ def late_header(source: Source) -> LateHeader | None:
     if _DASHES.fullmatch(lines[0]) and (keys := _keys_between(lines, 0, start)):
         return LateHeader(source.location(Span(1, 1, 1, len(lines[0]) + 1)), keys, is_misspelt=True)
     first = next((number for number, line in enumerate(lines[:start]) if line.strip()), None)
-    if not start or any(line.lstrip().startswith(_CODE) for line in lines[:start]):
+    is_wrapped = first is not None and first == start - 1 and _is_wrapped(lines, first)
+    if not start or (not is_wrapped and any(line.lstrip().startswith(_CODE) for line in lines[:start])):
         return None
     keys, above = _keys_between(lines, start, end), first or 0
     at = source.location(Span(above + 1, 1, above + 1, len(lines[above]) + 1))
-    return LateHeader(at, keys, is_below_blanks=first is None) if keys else None
+    return LateHeader(at, keys, is_below_blanks=first is None, is_wrapped=is_wrapped) if keys else None
+
+
+def _is_wrapped(lines: Sequence[str], first: int) -> bool:
+    """Whether a line opens a block of code around the whole file: each within it has a language where it opens."""
+    mark = lines[first][:3]
+    last = next((number for number in range(len(lines) - 1, first, -1) if lines[number].strip()), first)
+    if mark not in _CODE or first:
+        return False
+    is_within = False
+    for number in range(first + 1, last + 1):
+        line = lines[number].strip()
+        if line.startswith(mark):
+            is_closing = not line.strip(mark[0])
+            if is_closing and not is_within:
+                return number == last
+            is_within = not is_closing
+    return False
 
 
 def second_header(source: Source) -> LateHeader | None:

@@ -17,7 +17,14 @@ import yaml
 from llmdo.base.diagnostic import Diagnostic, Related, excerpt, finding
 from llmdo.base.source import Span
 from llmdo.syntax.document import Document
-from llmdo.syntax.header_problems import bad_character, merge_conflict, quotes_problem, syntax_problem
+from llmdo.syntax.header_problems import (
+    bad_character,
+    merge_conflict,
+    no_blank_behind,
+    quotes_problem,
+    syntax_problem,
+    unspaced_key,
+)
 from llmdo.syntax.plain import WORDS
 
 if TYPE_CHECKING:
@@ -255,6 +262,8 @@ class _HeaderReader:
         if event.anchor is not None or event.tag is not None:
             self._refuse_properties(event)
         if not self._open:
+            if key := unspaced_key(event.value):
+                self._stop(event, *no_blank_behind(key))
             self._stop(event, f"{_NO_MAPPING}, and this is text")
         top = self._open[-1]
         if top.at_key:

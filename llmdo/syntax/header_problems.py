@@ -143,6 +143,72 @@ def _unknown_escape(header: str, start: int) -> int:
 
 
 _KEY = re.compile(r"[A-Za-z_][\w-]*[ \t]*:(?: |$)")
+_UNSPACED = re.compile(r"[A-Za-z_][\w-]*:(?=[^\s:/])")
+"""A key without a blank behind its colon, which is none."""
+
+
+_MANY = 200  # lines below one that is indented too deep: looking for others in more would take long
+_DEEP = re.compile(r"( +)[A-Za-z_][\w-]*:(?= |$)")
+_IN_ITEM = re.compile(r"( *- +| +)[A-Za-z_][\w-]*: +(?:[^\s|>#]|[|>]\w)")
+"""A key of an item of a list, or of another table within a header, with its value."""
+
+
+def dedented(header: str, number: int) -> tuple[str, int, int] | None:
+    """A header with a line indented as the key above it in an item, and the lines below it that are as deep.
+
+    With the number of blanks that are moved to the ends of these lines, and that of the line behind them.
+    """
+    lines = header.split("\n")
+    own = _DEEP.match(lines[number]) if 0 < number < len(lines) else None
+    above = _IN_ITEM.match(lines[number - 1]) if own else None
+    if own is None or above is None or len(above[1]) >= len(own[1]):
+        return None
+    shift, end = len(own[1]) - len(above[1]), number + 1
+    while end < len(lines) and lines[end].startswith(own[1]):
+        end += 1
+    moved = [each[shift:] + " " * shift for each in lines[number:end]]
+    return "\n".join([*lines[:number], *moved, *lines[end:]]), shift, end
+
+
+def _deep_problem(
+    source: Source, header: str, number: int, is_yaml: Callable[[str], bool]
+) -> Diagnostic | None:
+    """The problem of a line that is indented deeper than the key above it, if that is all that is wrong there."""
+    first = dedented(header, number)
+    if first is None:
+        return None
+    text = first[0]
+    for other in range(first[2], min(text.count("\n"), number + _MANY)):
+        text = (dedented(text, other) or (text,))[0]
+    line = header.split("\n")[number]
+    key = _DEEP.match(line)
+    if key is None or not is_yaml(text):
+        return None
+    at = source.location(Span(number + 2, len(key[1]) + 1, number + 2, key.end() + 1))
+    lines = ", with the lines below it that are as deep," if first[2] > number + 1 else ""
+    hint = f"indent it{lines} as the key above"
+    return finding("LDO101", at, "this key is indented deeper than the one above it", hint=hint)
+
+
+def unspaced_key(line: str) -> str | None:
+    """The name with which a line begins that would be a key with a blank behind its colon."""
+    key = _UNSPACED.match(line)
+    return key[0].rstrip(":") if key else None
+
+
+def no_blank_behind(key: str) -> tuple[str, str]:
+    """The sentence about such a line, and the hint."""
+    return f"a blank is missing behind this `{key}:`", f"write a blank behind the colon of `{key}`"
+
+
+def _unspaced_problem(source: Source, header: str, reason: str, line: int) -> Diagnostic | None:
+    """The problem of such a line."""
+    key = unspaced_key(header.split("\n")[line]) if "could not find expected ':'" in reason else None
+    if key is None:
+        return None
+    message, hint = no_blank_behind(key)
+    at = source.location(Span(line + 2, 1, line + 2, len(key) + 2))
+    return finding("LDO101", at, message, hint=hint)
 
 
 def _up_to_next_key(header: str, number: int) -> str:
@@ -172,6 +238,12 @@ def syntax_problem(
     if mark is None:
         return finding("LDO101", source.location(), "the header is not valid YAML")
     line, column, index = mark.line, mark.column, mark.index
+    if unspaced := _unspaced_problem(source, header, reason, line):
+        return unspaced
+    if re.search("mapping values|block mapping", reason) and (
+        deep := _deep_problem(source, header, line, is_yaml)
+    ):
+        return deep
     if error.context_mark and re.search(_OF_ESCAPES, reason):
         index = _unknown_escape(header, error.context_mark.index)
         line, column = header.count("\n", 0, index), index - header.rfind("\n", 0, index) - 1

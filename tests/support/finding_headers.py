@@ -70,6 +70,31 @@ def moved_down(files: Edited, match: re.Match[str], each: Diagnostic) -> None:
     files.put(path, 0, len(text), f"{header}{top}{text[last.end() :]}")
 
 
+def unwrapped(files: Edited, match: re.Match[str], each: Diagnostic) -> None:
+    """Takes the first and the last line of a file out, and writes a line into its header if the hint has one."""
+    path, text = each.at.path, files.text(each.at.path)
+    _, *lines = text.rstrip("\n").split("\n")
+    line = [match["line"]] if match.groupdict().get("line") else []
+    files.put(path, 0, len(text), "\n".join([lines[0], *line, *lines[1:-1], ""]))
+
+
+def indented_less(files: Edited, match: re.Match[str], each: Diagnostic) -> None:
+    """Indents a line, and those below it that are as deep, as the key above it."""
+    del match
+    path, start, _ = stretch(files, each)
+    lines = files.text(path).split("\n")
+    number = files.text(path).count("\n", 0, start)
+    own = len(lines[number]) - len(lines[number].lstrip())
+    above = re.compile(r" *(?:- +)?").match(lines[number - 1])
+    if above is None:
+        raise NotMadeError("no key above it")
+    end = number + 1
+    while lines[end].startswith(" " * own):
+        end += 1
+    moved = [line[own - above.end() :] for line in lines[number:end]]
+    files.put(path, 0, len(files.text(path)), "\n".join([*lines[:number], *moved, *lines[end:]]))
+
+
 def joined(files: Edited, match: re.Match[str], each: Diagnostic) -> None:
     """Makes one header of two: what ends the first, and what begins the second, goes."""
     del match
@@ -113,6 +138,12 @@ def above(files: Edited, match: re.Match[str], each: Diagnostic) -> None:
     path, start, _ = stretch(files, each)
     first = files.text(path).rfind("\n", 0, start) + 1
     files.put(path, first, first, f"{match['line']}\n")
+
+
+def at_the_top(files: Edited, match: re.Match[str], each: Diagnostic) -> None:
+    path, text = each.at.path, files.text(each.at.path)
+    first = next(_FENCE.finditer(text))
+    files.put(path, first.end(), first.end(), f"{match['line']}\n")
 
 
 def fence_below(files: Edited, match: re.Match[str], each: Diagnostic) -> None:

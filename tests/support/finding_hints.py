@@ -208,8 +208,17 @@ def is_same(each: Diagnostic, left: Diagnostic, files: Edited) -> bool:
 
 def _is_next_fault(old: tuple[Diagnostic, ...], each: Diagnostic, more: Diagnostic) -> bool:
     """Whether a client refuses a header for its next fault: of several it names the first, and llmdo has named all."""
+    if any(left.at == more.at and _fault_in(left) == _fault_in(more) for left in old):
+        return True
     faults = {left.at for left in old if left.code == "LDO150" and left.at.path == more.at.path}
-    return more.code == "LDO152" and each.code in ("LDO150", "LDO152") and len(faults - {each.at}) > 0
+    return (
+        more.code == "LDO152" and each.code in ("LDO150", "LDO152", "LDO551") and len(faults - {each.at}) > 0
+    )
+
+
+def _fault_in(each: Diagnostic) -> tuple[str, str]:
+    """The fault in a finding about a header, without what a client does then."""
+    return each.code, each.message.partition(", ")[0]
 
 
 def is_announced(each: Diagnostic, more: Diagnostic) -> bool:

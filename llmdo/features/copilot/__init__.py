@@ -24,6 +24,9 @@ EXTENSIONS = ".github/extensions/*/extension.mjs"
 LANGUAGE_SERVERS = ".github/lsp.json"
 FILES = (*TEXTS, HOOKS, *SETTINGS, EXTENSIONS, LANGUAGE_SERVERS)
 
+FEW_TOOLS = "tools: [read, search]"
+"""A line that gives an agent the tools that only read."""
+
 THERE, CALLED = " (in VS Code)", " (called)"
 """The endings of the names of agents as VS Code has them, and as others call them there."""
 
@@ -36,7 +39,7 @@ EXTENSION = Extension(
             "GitHub Copilot",
             below=(".github/agents/*.md", ".github/chatmodes/*.md", f".github/prompts/*{PROMPT}", HOOKS),
             has_unwritten_session=True,
-            few_tools="tools: [read, search]",
+            few_tools=FEW_TOOLS,
             calls_key="agents",
             variants={THERE: "in VS Code alone", CALLED: ""},
         )

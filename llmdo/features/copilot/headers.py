@@ -1,7 +1,7 @@
 """What keeps Copilot from loading an agent, or its tools: a header that is no YAML, wrong values, an old name.
 
-Watched with 1.0.102. VS Code reads such a header as far as it can; of GitHub's cloud its documentation says that a
-description is required.
+Watched with 1.0.102. VS Code reads such a header up to where its parser stops (`editor_yaml`); of GitHub's cloud its
+documentation says that a description is required.
 """
 
 from __future__ import annotations
@@ -12,17 +12,20 @@ from typing import TYPE_CHECKING
 from llmdo.base.diagnostic import Related, finding, shown
 from llmdo.base.source import Span
 from llmdo.base.values import dataclass, replace
-from llmdo.features.copilot import AGENT, MODE
+from llmdo.features.copilot import AGENT, FEW_TOOLS, MODE
 from llmdo.features.copilot.names import stem_of
+from llmdo.features.copilot.seen_headers import line_of
 from llmdo.foreign import headers, reading
 from llmdo.foreign.files import MOST_PLACES
 from llmdo.syntax.document import Place
+from llmdo.syntax.frontmatter import late_header
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from llmdo.base.diagnostic import Diagnostic
     from llmdo.base.source import Location, Source
+    from llmdo.features.copilot.seen_headers import SeenHeader
     from llmdo.foreign.files import Files
     from llmdo.syntax.document import Document
 
@@ -56,24 +59,37 @@ _HINTS = {
 """The change for a key without a value."""
 
 
-def fault(text: reading.Text) -> Diagnostic | None:
-    """The finding about a header that keeps an agent from being loaded, or about none; None if it is loaded."""
+def fault(
+    text: reading.Text,
+    seen: SeenHeader | None = None,
+    straight: reading.Text | None = None,
+    *,
+    is_in_editor: bool = True,
+) -> Diagnostic | None:
+    """The finding about a header that keeps an agent from being loaded, or about none; None if it is loaded.
+
+    `straight` is the file as VS Code reads keys that are indented too deep, and `is_in_editor` says whether it looks
+    for agents where the file lies. One for VS Code alone needs no more than YAML.
+    """
     document = text.document
+    target = document.data.get("target")
+    rest = _THERE_ALONE if is_in_editor and target != "github-copilot" else _NOWHERE
     if not document.data:
-        rest = f", thus no `description`, {_THERE_ALONE}"
-        headless = reading.headless(document.source, rest)
-        return replace(headless, hint=headless.hint or _keys_for(document.source))
-    rest = _NOWHERE if document.data.get("target") == "github-copilot" else _THERE_ALONE
+        headless = reading.headless(document.source, f", thus no `description`, {rest}")
+        return replace(headless, hint=_with_tools(document.source, headless.hint))
     faults = [_of_yaml(each) for each in headers.yaml_faults(document.source)]
+    if target == "vscode" and not faults:
+        return None
     faults += [each for each in (_fault_of(document, key) for key in document.data) if each]
     if "description" not in document.data:
         at = Place(document, (next(iter(document.data)),), of_key=True).location
         faults.append(_Fault("description", "this agent has no `description`", at, _DESCRIPTION))
     if not faults:
         return None
-    guesses = _guesses(document, faults) if rest == _THERE_ALONE else []
-    code = "LDO150" if guesses else "LDO152"
+    guesses = _guesses(document, faults) if rest == _THERE_ALONE and not (seen or straight) else []
+    code = "LDO150" if guesses or seen else "LDO152"
     rest = f"{rest}, and {_all_of(guesses)}" if guesses else rest
+    rest = f"{rest}, which {seen.rest(faults[0].at)}" if seen else rest
     if len(faults) == 1:
         return finding(code, faults[0].at, f"{faults[0].text}, {rest}", hint=faults[0].hint)
     # Else the next one came up only once the first is mended.
@@ -82,6 +98,16 @@ def fault(text: reading.Text) -> Diagnostic | None:
     ]
     message = f"{_together(faults)}, {rest}"
     return finding(code, faults[0].at, message, hint=_edits(faults), related=related)
+
+
+def _with_tools(source: Source, hint: str | None) -> str:
+    """The change that gives a file a header: one that names no tools gives every tool, also where nobody is asked."""
+    if not hint:
+        return _keys_for(source)
+    late = late_header(source)
+    if late is None or "tools" in late.keys:
+        return hint
+    return f"{hint}, and write `{FEW_TOOLS}` in its header: else it has every tool in the cloud and on the command line"
 
 
 def _keys_for(source: Source) -> str:
@@ -144,18 +170,13 @@ def _together(faults: Sequence[_Fault]) -> str:
     """What several faults are, those that are no YAML first, then those of keys without a value."""
     no_yaml = [each for each in faults if each.is_of_yaml]
     first = [
-        each.text if each is faults[0] else _HERE.sub(f"in line {_line_of(each)}", each.text)
+        each.text if each is faults[0] else _HERE.sub(f"in line {line_of(each.at)}", each.text)
         for each in no_yaml
     ]
     empty = [f"`{each.key}`" for each in faults if each.is_empty]
     texts = [f"{_all_of(empty)} {'have' if len(empty) > 1 else 'has'} no value"] if empty else []
     others = [each.text for each in faults if not each.is_empty and not each.is_of_yaml]
     return _steps([*first, *texts, *others])
-
-
-def _line_of(fault: _Fault) -> int:
-    """The line of a fault, in a text of which the first fault alone is here."""
-    return fault.at.span.line if fault.at.span else 1
 
 
 def _all_of(words: Sequence[str]) -> str:
@@ -194,10 +215,10 @@ def closed(source: Source) -> Source | None:
     return replace(source, text=text, is_plain=False)
 
 
-def without_an_end(source: Source, ended: Source) -> Diagnostic:
+def without_an_end(source: Source, ended: Source, *, is_in_editor: bool = True) -> Diagnostic:
     """The finding about such a file, which is read as `ended`."""
     unspaced = reading.keyless(ended)
-    message = f"no `---` ends this header, {_THERE_ALONE}"
+    message = f"no `---` ends this header, {_THERE_ALONE if is_in_editor else _NOWHERE}"
     hint = "write `---` below the last key"
     if unspaced:
         hint = f"{_spaced(unspaced)}, and {hint}"

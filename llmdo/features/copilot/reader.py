@@ -6,13 +6,25 @@ import re
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, TypeGuard
 
-from llmdo.base.diagnostic import did_you_mean, excerpt, finding
+from llmdo.base.diagnostic import finding
 from llmdo.base.source import Location
 from llmdo.base.values import dataclass, field, replace
-from llmdo.features.copilot import AGENT, LOOKED_AT, MODE, PAGES, PROMPT, TEXTS, headers, own_servers
+from llmdo.features.copilot import (
+    AGENT,
+    LOOKED_AT,
+    MODE,
+    PAGES,
+    PROMPT,
+    TEXTS,
+    headers,
+    keys,
+    own_servers,
+    seen_headers,
+)
 from llmdo.features.copilot.client import answered, answering, hook_events, session_events
 from llmdo.features.copilot.editor_settings import is_nested_in_editor
-from llmdo.features.copilot.handoffs import HANDOFFS, kept, meant
+from llmdo.features.copilot.handoffs import kept
+from llmdo.features.copilot.keys import KEYS, PROMPT_KEYS
 from llmdo.features.copilot.names import name_of, names_in, stem_of
 from llmdo.features.copilot.tools import IN_EDITOR, KnownServer, Tools, Where
 from llmdo.features.copilot.unknown_names import UnknownNames
@@ -35,7 +47,7 @@ from llmdo.syntax.document import Place
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from llmdo.base.diagnostic import Diagnostic
+    from llmdo.foreign.team import Unread
     from llmdo.foreign.tree import Tree
     from llmdo.policy.vocabulary import Decision
 
@@ -51,20 +63,6 @@ _FOLDER = ".github/agents/"
 _OF_CLAUDE = ".claude/agents/*.md"
 """The agents of Claude Code, which VS Code reads as its own."""
 
-KEYS = frozenset(
-    {
-        "advancedOptions", "agents", "argument-hint", "description", "disable-model-invocation", "github",
-        "handoffs", "hooks", "infer", "mcp-servers", "metadata", "model", "name", "reasoning-effort", "target",
-        "tools", "user-invocable", "user-invokable",
-    }
-)  # fmt: skip
-PROMPT_KEYS = frozenset({"agent", "argument-hint", "description", "mode", "model", "name", "tools"})
-TARGETS = ("github-copilot", "vscode")
-
-_FOR_TOOLS = frozenset(
-    {"allowed-tools", "allowedTools", "allowed_tools", "disallowedTools", "permissions", "tool"}
-)
-"""Keys for tools in other formats."""
 SESSION = "main-session"
 """The agent that a person talks to, where files of the project are about it."""
 _ITEM = re.compile(r"[^,\s\"'\[\]][^,\"'\[\]]*")
@@ -115,6 +113,11 @@ def _server_start(agent: Agent) -> Decision:
     return "allowed" if "allowed" in decisions else "needs_approval"
 
 
+def _is_below(path: str) -> bool:
+    """Whether an agent lies in a folder below the one for agents, in which VS Code does not look."""
+    return "/" in path.removeprefix(_FOLDER) and path.startswith(_FOLDER)
+
+
 def _names_tools(value: object) -> TypeGuard[str | list[object]]:
     """Whether a value of `tools` names them, be it none."""
     return isinstance(value, list) or (isinstance(value, str) and value not in ("", "*"))
@@ -139,6 +142,8 @@ class _CopilotReader:
     unknown: UnknownNames = field(default_factory=UnknownNames)
     unloaded: set[str] = field(default_factory=set)
     """The agents of VS Code alone, as no other environment can read their headers."""
+    unread: dict[str, Unread] = field(default_factory=dict)
+    """By a file of which VS Code does not read the whole header, what keeps its tools unread."""
     _of_claude: frozenset[str] | None = None
 
     def loaded(self, paths: Iterable[str]) -> Iterator[tuple[str, reading.Text]]:
@@ -150,28 +155,37 @@ class _CopilotReader:
             if path in modes or not (text := self.text(path)):
                 continue
             target = text.document.data.get("target")
-            is_read = path.endswith(PROMPT) or target == "vscode" or path in self.unloaded
-            if not is_read and (fault := headers.fault(text)):
-                self.note_unloaded(text, fault)
+            seen = (
+                None
+                if target == "github-copilot" or path in self.unloaded or _is_below(path)
+                else seen_headers.as_seen(text)
+            )
+            is_read = path.endswith(PROMPT) or path in self.unloaded
+            straight = None if seen or is_read else seen_headers.straight(text, KEYS)
+            fault = None if is_read else headers.fault(text, seen, straight, is_in_editor=not _is_below(path))
+            if fault:
                 self.unloaded.add(path)
-                if target == "github-copilot":
-                    continue
-            yield path, text
-
-    def note_unloaded(self, text: reading.Text, fault: Diagnostic) -> None:
-        """Notes what keeps an agent unloaded, in place of the guesses that it names."""
-        guesses = [each for each in text.document.problems if each.at in fault.places]
-        self.files.problems[:] = [each for each in self.files.problems if each not in guesses]
-        self.files.problems.append(fault)
+            elif seen:
+                fault = seen_headers.unread(seen, text.document.source)
+            if fault:
+                seen_headers.note(self.files, text, fault, seen, is_straight=straight is not None)
+            if fault and (target == "github-copilot" or _is_below(path)):
+                continue
+            if fault and seen:
+                self.unread[path] = seen_headers.unread_tools(seen, fault)
+                text = seen_headers.text_of(seen, PROMPT_KEYS if path.endswith(PROMPT) else KEYS)
+            yield path, straight or text
 
     def text(self, path: str) -> reading.Text | None:
         """The header and the prompt of a file; None if it is neither an agent nor a prompt with a header."""
         is_prompt = path.endswith(PROMPT)
         source = None if is_prompt else self.files.source(path)
         if source and (closed := headers.closed(source)):
-            self.files.problems.append(headers.without_an_end(source, closed))
+            self.files.problems.append(
+                headers.without_an_end(source, closed, is_in_editor=not _is_below(path))
+            )
             self.unloaded.add(path)
-            return reading.text(closed, KEYS)
+            return None if _is_below(path) else reading.text(closed, KEYS)
         if not is_prompt and PurePosixPath(path).name.lower() not in PAGES:
             return self.files.text_or_prompt(path, KEYS)  # as VS Code takes it
         text = self.files.header(path, PROMPT_KEYS if is_prompt else KEYS)
@@ -253,7 +267,7 @@ class _CopilotFileReader:
 
     def judge(self) -> None:
         """Notes the oddities of the file."""
-        self._judge_keys()
+        keys.judge(self.reader.files, self.text.document, is_prompt=self._is_prompt)
         if self._is_in_vs_code_alone:
             headers.judge_star(self.reader.files, self.text.document, is_prompt=self._is_prompt)
         if self._is_prompt:
@@ -274,6 +288,7 @@ class _CopilotFileReader:
         calls, everyone = self._calls(tools, tool_names, at)
         description, model = header.get("description"), header.get("model")
         closed_by = self._closed_by()
+        handoffs = tuple(self._handoffs())
         return Agent(
             name=name_of(self.path, self.text.document),
             at=at,
@@ -287,10 +302,12 @@ class _CopilotFileReader:
                 if tool_names is None
                 else [grant for name, place in tool_names for grant in tools.of(name, place)]
             ),
-            calls=(*calls, *self._handoffs()),
+            calls=(*calls, *handoffs),
+            hands_over=bool(handoffs),
             events=hook_events(self.reader.files, self._place("hooks")),
             everyone=everyone,
             inherits=tool_names is None,
+            unread=self.reader.unread.get(self.path),
             nested_where=NESTED_ALONE if where.editor and not self.project.is_nested else "",
             is_entry=not closed_by,
             is_callable=not self._is_prompt and self._may_be_called(),
@@ -353,23 +370,6 @@ class _CopilotFileReader:
             for name, table in entry.items() if isinstance(entry, dict) else ():
                 servers[name] = KnownServer(mcp.server_of(table), in_cloud=in_cloud)
         return servers
-
-    def _judge_keys(self) -> None:
-        known = PROMPT_KEYS if self._is_prompt else KEYS
-        for key in self.header:
-            place = self._place(key, of_key=True)
-            if key in _FOR_TOOLS:
-                lacking = "a file says `tools`; without it, there is every tool"
-                self.reader.files.unknown_key(place, key, (), None if "tools" in self.header else lacking)
-            elif key not in PROMPT_KEYS and reading.misspelt(key, known):
-                is_handoffs = reading.misspelt(key, known) == HANDOFFS and HANDOFFS not in self.header
-                hint = meant(self.header[key]) if is_handoffs else None
-                self.reader.files.unknown_key(place, key, known, hint)
-        target = self.header.get("target")
-        if target is not None and target not in TARGETS and not self._is_prompt:
-            hint = did_you_mean(str(target), TARGETS)
-            message = f"Copilot does not know the target `{excerpt(str(target))}`"
-            self.reader.files.note("LDO151", self._place("target"), message, hint)
 
     def _given(self) -> list[tuple[str, Place]] | None:
         """The tools that the file names; None if it names none, and there are all of them."""

@@ -1,0 +1,49 @@
+"""The keys of agents and prompts of Copilot, and what is noted about others."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from llmdo.base.diagnostic import did_you_mean, excerpt
+from llmdo.features.copilot.handoffs import HANDOFFS, meant
+from llmdo.foreign import reading
+from llmdo.syntax.document import Place
+
+if TYPE_CHECKING:
+    from llmdo.foreign.files import Files
+    from llmdo.syntax.document import Document
+
+KEYS = frozenset(
+    {
+        "advancedOptions", "agents", "argument-hint", "description", "disable-model-invocation", "github",
+        "handoffs", "hooks", "infer", "mcp-servers", "metadata", "model", "name", "reasoning-effort", "target",
+        "tools", "user-invocable", "user-invokable",
+    }
+)  # fmt: skip
+PROMPT_KEYS = frozenset({"agent", "argument-hint", "description", "mode", "model", "name", "tools"})
+TARGETS = ("github-copilot", "vscode")
+
+_FOR_TOOLS = frozenset(
+    {"allowed-tools", "allowedTools", "allowed_tools", "disallowedTools", "permissions", "tool"}
+)
+"""Keys for tools in other formats."""
+
+
+def judge(files: Files, document: Document, *, is_prompt: bool) -> None:
+    """Notes the keys of a file that Copilot does not know, and a target that it does not."""
+    known = PROMPT_KEYS if is_prompt else KEYS
+    header = document.data
+    for key in header:
+        place = Place(document, (key,), of_key=True)
+        if key in _FOR_TOOLS:
+            lacking = "a file says `tools`; without it, there is every tool"
+            files.unknown_key(place, key, (), None if "tools" in header else lacking)
+        elif key not in PROMPT_KEYS and reading.misspelt(key, known):
+            is_handoffs = reading.misspelt(key, known) == HANDOFFS and HANDOFFS not in header
+            hint = meant(header[key]) if is_handoffs else None
+            files.unknown_key(place, key, known, hint)
+    target = header.get("target")
+    if target is not None and target not in TARGETS and not is_prompt:
+        hint = did_you_mean(str(target), TARGETS)
+        message = f"Copilot does not know the target `{excerpt(str(target))}`"
+        files.note("LDO151", Place(document, ("target",)), message, hint)
