@@ -187,7 +187,11 @@ class _SkillReader:
             else:
                 grant = _grant(_line(tool), pattern, at)
             is_heeded = self.is_heeded and _is_known_to_copilot(tool)
-            if (is_heeded or self.is_to_install) and grant.capabilities == (UNLISTED,):
+            if (
+                (is_heeded or self.is_to_install)
+                and _line(tool) is _LINES["Bash"]
+                and UNLISTED in grant.capabilities
+            ):
                 rule = excerpt(f"{tool}({pattern})" if pattern else tool)
                 way = through(f"{tool}({pattern})") if pattern else ""
                 client = " by a client that heeds `allowed-tools`" if self.is_to_install else ""
