@@ -25,6 +25,9 @@ _UNUSED = (
     "encodings/iso8859_", "encodings/cp1", "encodings/cp7", "encodings/cp8", "encodings/cp9", "encodings/koi8",
 )  # fmt: skip
 """Parts of Python's library that nothing here imports: a tenth of what would be transferred."""
+MOST_MEMORY = 40 * 1024 * 1024
+"""Bytes of memory with the checker imported, at most: as many load in the time that `bench.playground` allows."""
+
 HERE = Path(__file__).parent
 
 
@@ -52,11 +55,7 @@ def write(folder: Path, pyodide: Path, hosts: Hosts) -> None:
     for name in _OF_PYODIDE:
         shutil.copyfile(pyodide / name, folder / "pyodide" / name)
     _trim(pyodide / _LIBRARY, folder / "pyodide" / _LIBRARY)
-    with tempfile.TemporaryDirectory() as scratch:
-        plain = Path(scratch) / "checker.zip"
-        plain.write_bytes(checker.archive())
-        made = ((folder / "pyodide").resolve(), plain, folder / "checker.bin", folder / "later.zip")
-        subprocess.run(["node", str(HERE / "snapshot.mjs"), *map(str, made)], check=True)
+    remember(folder, checker.archive())
     (folder / "index.html").write_text(document(examples(), hosts), encoding="utf-8")
     files = sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file())
     digest = hashlib.sha256(b"".join((folder / name).read_bytes() for name in files)).hexdigest()[:16]
@@ -65,6 +64,16 @@ def write(folder: Path, pyodide: Path, hosts: Hosts) -> None:
     (folder / "service.js").write_text(
         head + (HERE / "service.js").read_text(encoding="utf-8"), encoding="utf-8"
     )
+
+
+def remember(folder: Path, archive: bytes) -> None:
+    """Writes the memory of Python with the checker of an archive imported, and what of it is imported later."""
+    with tempfile.TemporaryDirectory() as scratch:
+        plain = Path(scratch) / "checker.zip"
+        plain.write_bytes(archive)
+        made = ((folder / "pyodide").resolve(), plain, folder / "checker.bin", folder / "later.zip")
+        words = ["node", str(HERE / "snapshot.mjs"), *map(str, made), str(MOST_MEMORY)]
+        subprocess.run(words, check=True)
 
 
 def _trim(library: Path, target: Path) -> None:

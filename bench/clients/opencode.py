@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import subprocess
 import threading
 import urllib.request
 from contextlib import contextmanager, suppress
@@ -25,11 +26,7 @@ if TYPE_CHECKING:
 FORMAT = "opencode"
 PACKAGE = "opencode-ai"
 PROGRAM = "node_modules/opencode-linux-x64/bin/opencode"
-_PATHS = "outside of a git repository, as here, opencode's paths begin at the root of the disk"
-KNOWN: dict[Kind, str] = {
-    ("edit fs.write:docs/**", "denied", "runs"): _PATHS,
-    ("read fs.read:docs/**", "denied", "runs"): _PATHS,
-}
+KNOWN: dict[Kind, str] = {}
 _CALLER = "caller"
 """An agent of each project that may call every other one."""
 _PERSON = "person"
@@ -247,7 +244,8 @@ def script_of(project: Path) -> OpencodeScript:
 
 
 def observe(folder: Path, home: Path, project: Path) -> Iterator[Cell]:
-    """The cells of a project."""
+    """The cells of a project, in a repository: elsewhere opencode's paths begin at the root of the disk."""
+    subprocess.run(["git", "init", "--quiet", str(project)], check=True)
     script = script_of(project)
     with serving(chat, script.answer) as script.port:
         work(folder, home, script)

@@ -11,6 +11,7 @@ from llmdo.extensions.spec import NO_COMMANDS
 from llmdo.foreign.building import named
 from llmdo.foreign.edits import (
     FlowEdit,
+    after_refusal,
     ends_of,
     is_like,
     keeps_checkout,
@@ -121,6 +122,7 @@ def _milder(project: Foreign, flow: Flow, best: FlowEdit) -> tuple[str, FlowEdit
     if change is None or (len(left) > 1 and not _PLACE.search(change)):
         return f"; a milder flow stays, by {tools_text(left)}", None
     second = best._replace(takes=best.takes | {*left})
+    change = after_refusal(change, best.text)
     return f"; {tools_text(left)} can then still send data: {change}", second
 
 

@@ -183,6 +183,7 @@ class _Builder:
     def __init__(self, team: Team, taken: Collection[str], *, is_governed: bool) -> None:
         self._is_governed = is_governed
         self._max_depth = team.max_depth
+        self._starts = team.starts
         self.toolsets: dict[str, Toolset] = {}
         self._names: dict[object, str] = {}
         self._agents = named(team.agents)
@@ -300,10 +301,14 @@ class _Builder:
             (grant.capabilities, grant.decision, grant.origin, _line(grant.rule_at)) for grant in grants
         )
         calls = tuple((call.decision, call.origin, _line(call.at)) for call in agent.calls)
-        if (key, calls) not in self._approvals:
-            rules = _approvals(agent, grants, is_governed=self._is_governed)
-            self._approvals[key, calls] = tuple(rules)
-        return self._approvals[key, calls]
+        has_own = agent.server_start != self._starts and any(grant.server for grant in grants)
+        start = agent.server_start if has_own else None
+        if (key, calls, start) not in self._approvals:
+            rules = [*_approvals(agent, grants, is_governed=self._is_governed)]
+            if start:
+                rules.append(Rule(STARTS, start, agent.format or self._format))
+            self._approvals[key, calls, start] = tuple(rules)
+        return self._approvals[key, calls, start]
 
 
 def _by_event(events: Iterable[Grant]) -> dict[str, dict[str, tuple[Capability, ...]]]:

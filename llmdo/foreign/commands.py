@@ -7,7 +7,7 @@ import re
 from typing import TYPE_CHECKING
 
 from llmdo.foreign.gh import GH, of_gh, shown_by_gh, written_by_gh
-from llmdo.foreign.lines import EDITS, FETCHES
+from llmdo.foreign.lines import EDITS, FETCHES, WRITES
 from llmdo.policy.authority import Capability
 from llmdo.policy.shell.programs import (
     BEFORE_PROGRAMS,
@@ -124,6 +124,15 @@ _FETCHERS = _REQUESTS | _BROWSERS | {"aria2c", "gallery-dl", "wget", "wget2", "y
 _OF_FETCHERS = tuple(map(Capability, sorted({*EDITS, *FETCHES})))
 _VERSIONED = re.compile(r"(?<=.)@[^/@]*$")
 """The version of a package, which goes behind its name."""
+_SAVING = frozenset(
+    tuple(each.split())
+    for each in (
+        "git diff", "git diff-files", "git diff-index", "git diff-tree", "git format-patch", "git log",
+        "git range-diff", "git reflog", "git shortlog", "git show", "git stash show", "git whatchanged", "tree",
+    )
+)  # fmt: skip
+"""Beginnings of commands that write what they show into a file by an option: `--output` of git, and `-o`."""
+_OF_WRITING = tuple(map(Capability, WRITES))
 _PLAIN_NAMES = frozenset({
     "as", "cat", "comm", "cp", "du", "gh", "ip", "pr", "ps", "set", "ss", "systemd", "tc", "tr",
 })  # fmt: skip
@@ -258,11 +267,28 @@ def _begins(words: tuple[str, ...], beginning: tuple[str, ...]) -> bool:
 
 
 def besides(pattern: str, *, is_prefix: bool = False) -> tuple[Capability, ...]:
-    """The capabilities of the matching commands beside the running of programs: of a request, or of those of `gh`.
+    """The capabilities of the matching commands beside the running of programs."""
+    return talks(pattern, is_prefix=is_prefix) or saves(pattern, is_prefix=is_prefix)
+
+
+def talks(pattern: str, *, is_prefix: bool = False) -> tuple[Capability, ...]:
+    """The capabilities of a request, or of a command of `gh`, if the matching commands are such.
 
     What a pattern raises, each wider one does that names the program.
     """
     return requests(pattern, is_prefix=is_prefix) or _by_gh(pattern, is_prefix=is_prefix)
+
+
+def saves(pattern: str, *, is_prefix: bool = False) -> tuple[Capability, ...]:
+    """The capabilities of writing what the matching commands show into any file, if they do so by an option.
+
+    What git shows may be any text, by `--format`: also settings by which the next command of git runs a program.
+    """
+    if not is_prefix and "*" not in pattern:
+        return ()
+    begun = itertools.takewhile(lambda word: "*" not in word, _REST.sub("", pattern).split())
+    words = _plain(tuple(map(_name, begun)))
+    return _OF_WRITING if any(words[: len(each)] == each for each in _SAVING) else ()
 
 
 def _by_gh(pattern: str, *, is_prefix: bool) -> tuple[Capability, ...]:

@@ -391,6 +391,15 @@ def refused_at_once(changes: Iterable[str]) -> list[str]:
     return texts
 
 
+def after_refusal(change: str, before: str) -> str:
+    """A change in words, as it is written after another one: both may refuse tools by a key that is not there yet."""
+    own = _refusal(change)
+    key = own["option"].partition(":")[0] if own else ""
+    if own is None or not key.startswith("disallowed") or f"write `{own['option']}" not in before:
+        return change
+    return f"write `{own['tools']}` into `{key}`{own['at'] or ''}{own['more']}"
+
+
 def _refusal(text: str) -> re.Match[str] | None:
     """The parts of a change that refuses tools by an option."""
     parts = _REFUSES.fullmatch(text)

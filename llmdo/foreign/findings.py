@@ -122,8 +122,10 @@ def foreign_name_collision(project: Foreign) -> Iterator[Diagnostic]:
     """Two agents have one name.
 
     Which of them runs is up to the tool, and changes when a file moves. Both are looked at; the second is called
-    `NAME (2)`. Rename one of them. An agent of a project within the project may have the name of another.
+    `NAME (2)`, unless its tool is known not to load it. Rename one of them. An agent of a project within the project
+    may have the name of another.
     """
+    yield from _with_code(project, "LDO251")
     first: dict[tuple[object, str], int] = {}
     for number, agent in enumerate(project.team.agents):
         # What lies before a hidden folder, such as `game/.claude`, is a project of its own, with names of its own.

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 DATA = "x.data.read"
-"""Reads a database, a mailbox, or an account whose content others do not see."""
+"""Reads a database, a mailbox, or an account whose content others do not see, as a person's own browser shows it."""
 
 _FILES = ("fs.list", *EDITS)
 _DATA = (*SERVES, DATA)
@@ -81,6 +81,7 @@ _KNOWN = {
         "brave", "context7", "deepwiki", "duckduckgo", "exa", "github", "githubcopilot", "gitlab", "perplexity",
         "search", "tavily",
     ),
+    WellKnownServer((*_PAGES, DATA)): ("browsermcp",),
     WellKnownServer(_PAGES): ("chrome", "fetch", "firecrawl", "puppeteer"),
     WellKnownServer(_PAGES, unmarked=_LOOKING): ("playwright",),
     WellKnownServer(_PAGES, unmarked=_LISTING, looking=_SHOWING): ("chrome-devtools-mcp",),

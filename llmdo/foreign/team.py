@@ -9,6 +9,7 @@ from llmdo.base.values import dataclass, field, replace
 from llmdo.extensions.spec import ForeignFormat
 from llmdo.graph.clients import UNLIMITED
 from llmdo.graph.start import events_by_starter
+from llmdo.policy.authority import STRICTNESS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -213,6 +214,8 @@ class Agent:
     """The lines of its file by which neither a person starts it nor another agent calls it."""
     max_depth: int | None = None
     """The maximum depth of nested calls where a person starts it; None for that of its team."""
+    server_start: Decision | None = None
+    """The decision about starting its servers; None for that of its team."""
     nested_where: str = ""
     """The condition under which what it calls may call others in turn, as the end of a sentence; empty without one."""
 
@@ -281,8 +284,10 @@ def together(teams: Sequence[Team], *, apart: bool = False) -> Team:
         without_tools=without_tools,
         remarks=tuple(remark for team in with_agents for remark in team.remarks),
         code=tuple(_for_agents_of(team.format, code) for team in with_agents for code in team.code),
-        # The milder of what they say: what can happen, can.
-        starts="allowed" if any(team.starts == "allowed" for team in with_agents) else "needs_approval",
+        # The mildest of what they say: what can happen, can.
+        starts=min(
+            (team.starts for team in with_agents), key=STRICTNESS.__getitem__, default="needs_approval"
+        ),
         max_depth=max((team.max_depth for team in with_agents), default=1),
     )
 
@@ -351,6 +356,7 @@ def _for_agents_of(form: str, code: Code) -> Code:
 
 
 def _called_after(team: Team, agent: Agent) -> Agent:
+    """The agent with its format in its names, and with what holds for its whole team."""
     form, depth = team.format, agent.max_depth
     calls = tuple(replace(call, name=f"{form}/{call.name}") for call in agent.calls)
     return replace(
@@ -359,4 +365,5 @@ def _called_after(team: Team, agent: Agent) -> Agent:
         calls=calls,
         format=form,
         max_depth=team.max_depth if depth is None else depth,
+        server_start=agent.server_start or team.starts,
     )

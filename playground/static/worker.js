@@ -51,13 +51,23 @@ function awaitedLink(folder, path) {
   };
 }
 
+/** Python's machine with memory for all of a snapshot; its own, which is compiled in, would be too small for it. */
+async function roomy(script, settings) {
+  const { default: create } = await import(script);
+  const machine = await create(settings);
+  const bytes = settings.INITIAL_MEMORY; // Pyodide asks for it, but this machine does not heed it
+  if (bytes > machine.HEAPU8.length && !machine.growMemory(bytes)) throw new Error(`the browser has no ${bytes} bytes left`);
+  return machine;
+}
+
 const ACTIONS = {
   async start({ base }) {
     const bytes = (name) => fetch(`${base}${name}`).then((response) => response.arrayBuffer());
     const [memory, later] = [bytes("checker.bin"), bytes("later.zip")];
     const { loadPyodide } = await import(`${base}pyodide/pyodide.mjs`);
     const env = { HOME: "/home", LLMDO_NO_CACHE: "1" };
-    python = await loadPyodide({ indexURL: `${base}pyodide/`, env, _loadSnapshot: await memory });
+    const createPyodideModule = (settings) => roomy(`${base}pyodide/pyodide.asm.mjs`, settings);
+    python = await loadPyodide({ indexURL: `${base}pyodide/`, env, createPyodideModule, _loadSnapshot: await memory });
     python.unpackArchive(await later, "zip", { extractDir: "/checker" });
     answered = python.runPython("lambda question: answers.answer(subject, question)");
   },

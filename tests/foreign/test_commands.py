@@ -9,6 +9,7 @@ import pytest
 from llmdo import foreign
 from llmdo.foreign import findings
 from llmdo.foreign.commands import besides, commands, through
+from llmdo.policy.authority import Capability
 from llmdo.policy.shell.programs import BEFORE_PROGRAMS, OPEN_BY_OPTION
 from llmdo.policy.shell.rules import UNLISTED
 
@@ -226,7 +227,7 @@ def test_a_wider_pattern_raises_all_that_a_narrower_one_does(before: str, noun: 
 
 
 @pytest.mark.parametrize(
-    "pattern", ["curl https://example.com/health", "git log:*", "ncat *", "./tools/http *", "npx *"]
+    "pattern", ["curl https://example.com/health", "git status:*", "ncat *", "./tools/http *", "npx *"]
 )
 def test_a_whole_command_and_another_program_send_no_request_of_the_models_choice(pattern: str) -> None:
     assert besides(pattern) == ()
@@ -266,3 +267,21 @@ def test_a_mode_of_the_session_that_holds_below_is_not_changed_by_an_agent(
     read = agent(tmp_path, "dontAsk", f'{{"defaultMode": "{session}"}}')
     assert decision(read, "proc.exec.unlisted") == expected
     assert ("LDO151" in {each.code for each in findings.check(read)}) is (session == "bypassPermissions")
+
+
+@pytest.mark.parametrize(
+    ("pattern", "expected"),
+    [
+        ("git log:*", True),
+        ("git -C app log *", True),
+        ("git show * -- docs", True),
+        ("git diff*", True),
+        ("tree *", True),
+        ("git log", False),
+        ("git log --oneline", False),
+        ("git status:*", False),
+        ("git add:*", False),
+    ],
+)
+def test_what_git_shows_goes_into_a_file_by_an_option(pattern: str, expected: bool) -> None:
+    assert (Capability("fs.write.protected") in besides(pattern)) is expected

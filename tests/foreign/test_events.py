@@ -300,9 +300,8 @@ def test_gemini_cli_runs_nothing_at_an_event_that_it_does_not_have(tmp_path: Pat
 
 @pytest.mark.parametrize("path", [".codex/hooks.json", ".cursor/hooks.json", ".github/hooks/a.json"])
 def test_a_project_of_nothing_but_hooks_is_read(path: str, tmp_path: Path) -> None:
-    text = json.dumps(
-        {"hooks": {"sessionStart": [{"command": "./a.sh"}], "Stop": [{"hooks": [{"command": "./a.sh"}]}]}}
-    )
+    own = {"type": "command", "command": "./a.sh"}
+    text = json.dumps({"hooks": {"sessionStart": [own], "Stop": [{"hooks": [own]}]}})
     read = written(tmp_path, {path: text}, "auto")
     alone = foreign.read("auto", tmp_path / path)
     for each in (read, alone):

@@ -94,6 +94,7 @@ def server(words: str) -> Server:
         ("https://learn.example.com/mcp", None),
         ("npx -y @modelcontextprotocol/server-sequential-thinking", {"mcp.call"}),
         ("npx @playwright/mcp@latest", {*SERVES, "net.connect"}),
+        ("npx @browsermcp/mcp@latest", {*SERVES, DATA, "net.connect"}),
         ("uvx mcp-server-fetch", {*SERVES, "net.connect"}),
         ("filesystem /", None),
         ("node servers/notion.js", None),
@@ -130,6 +131,7 @@ def leaks(folder: Path, tools: str, **servers: str) -> list[str]:
         ("WebSearch, mcp__it", "npx @modelcontextprotocol/server-filesystem /", False),
         ("mcp__it", "node server.js", False),
         ("mcp__it", "npx @modelcontextprotocol/server-slack", True),
+        ("mcp__it", "npx @browsermcp/mcp", True),
         ("Read, mcp__it", "npx @modelcontextprotocol/server-filesystem /", False),
     ],
 )

@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import json
 import os
-import subprocess
 import sys
 import zipfile
 from collections.abc import Callable
@@ -19,6 +18,7 @@ from playground.links import examples, packed
 from tests.features.page.test_access import axe, findings
 from tests.playground.conftest import PATIENCE, ROOT, commit
 from tests.playground.github import GitHub, git
+from tests.support import forking
 
 __all__ = ["axe"]
 
@@ -66,7 +66,7 @@ def printed(page: Page, command: str) -> str:
 def on_the_command_line(folder: Path, command: str) -> str:
     words = [sys.executable, "-m", "llmdo", *COMMANDS[command], "--format", "json"]
     environment = {**os.environ, "LLMDO_NO_CACHE": "1"}
-    done = subprocess.run(words, cwd=folder, env=environment, capture_output=True, text=True, check=False)
+    done = forking.run(words, cwd=folder, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode in (0, 1), done.stderr
     return done.stdout
 

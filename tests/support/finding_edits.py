@@ -411,6 +411,20 @@ def _read_only_token(files: Edited, match: re.Match[str], each: Diagnostic) -> N
     files.put(path, 0, 0, f"permissions:\n  {match['line']}\n")
 
 
+def _into_env(files: Edited, match: re.Match[str], each: Diagnostic) -> None:
+    """Writes a variable into the `env` of the step at a place."""
+    path, start, _ = stretch(files, each)
+    steps = [pair.value for pair in reversed(files.chain(path, start))]
+    step = next(each for each in steps if below(each, "uses") is not None or below(each, "run") is not None)
+    env, line = below(step, "env"), match["line"]
+    if env is None:
+        files.insert(path, step, f"env: {{{line}}}")
+    elif own := next((pair for pair in pairs_of(env) if pair.name == line.partition(":")[0]), None):
+        files.set_pair(path, own, line)
+    else:
+        files.insert(path, env, line)
+
+
 def _circle(files: Edited, match: re.Match[str], each: Diagnostic) -> None:
     path, start, end = stretch(files, each)
     try:
@@ -495,6 +509,7 @@ _FORMS: tuple[tuple[re.Pattern[str], Callable[[Edited, re.Match[str], Diagnostic
         r"(?:(?:, (?:and )?)?take (?P<out>`[^`]+`(?: and `[^`]+`)?) out)?"
     ), _keys_mended),
     (re.compile(rf"write {_LINE} under `permissions`(?:, or deny .*)?"), _read_only_token),
+    (re.compile(rf"write {_LINE} under its `env`(?:; `[^`]+` is a name that it does not read)?"), _into_env),
     (re.compile(r"take this out, as `[^`]+` allows commands by name, and take (?P<also>.*)"), _out_of_both),
     (re.compile(r"take this out, as `[^`]+` allows commands by name|take this out, and name the commands .*|(?:take this line|take (?:the key `[^`]+`|this item)) out(?:, and the comma before it)?(?:, and allow by name what it needs)?"), _out),
     (re.compile(r"take (?:(?:the comment|all \d+ comments)(?: and )?)?(?:the `,`|each of the \d+ `,` before a `\]` or `\}`)? out"), only_json),

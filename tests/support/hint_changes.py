@@ -343,7 +343,9 @@ def _into(files: Edited, match: re.Match[str], place: str) -> None:
             more = {key: more}
         _into_json(files, path, more)
     else:
-        node = _pair_named(files, path, offset, target).value
+        inputs = [below(each.value, "with") for each in reversed(files.chain(path, offset))]
+        own = [pair for each in inputs if each is not None for pair in pairs_of(each) if pair.name == target]
+        node = (own[0] if own else _pair_named(files, path, offset, target)).value
         end = files.end(path, node) - (1 if style_of(node) in ("'", '"') else 0)
         files.put(path, end, end, f",{line}")
 

@@ -14,7 +14,7 @@ from llmdo.features.claude.hooks import ASKED
 from llmdo.features.claude.rules import ALLOWED, RULES, flaw, of_undeclared
 from llmdo.features.claude.sandbox import reach_in_sandbox
 from llmdo.features.claude.table import FILING, LINES, READ_ONLY
-from llmdo.foreign.commands import besides, only_shows
+from llmdo.foreign.commands import only_shows, talks
 from llmdo.foreign.edits import names_text
 from llmdo.foreign.hosts import lets_out
 from llmdo.foreign.instead import ASKED as ASKED_ABOUT
@@ -340,7 +340,7 @@ def _besides(line: Line, rules: Iterable[PermissionRule]) -> Iterator[_Verdict]:
     """What rules of the settings bring beside the running of commands, each of which is allowed without them."""
     parts: dict[tuple[Capability, ...], list[PermissionRule]] = {}
     for rule in rules if UNLISTED in line.raised else ():
-        if rule.decision == "allowed" and _is_in_settings(rule) and besides(rule.pattern or ""):
+        if rule.decision == "allowed" and _is_in_settings(rule) and talks(rule.pattern or ""):
             parts.setdefault(_allowed_by(rule, line), []).append(rule)
     for part, alike in parts.items():
         yield _Verdict(PermissionRuling(part, "allowed", alike[0]), alike=tuple(alike))

@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from llmdo.base.parts import table, text, texts
+from llmdo.features.codex.hooks import note_unrun
+from llmdo.features.codex.types import EVENTS
 from llmdo.foreign.events import ClientEvents, note_unheeded
 from llmdo.syntax.document import Place
 
@@ -22,7 +24,7 @@ _ADDRESSES = ("openai_base_url", "chatgpt_base_url", "experimental_realtime_ws_b
 
 
 def events_of(files: Files, layers: ConfigLayers, hooks: Document | None) -> Iterator[Grant]:
-    """What a session runs by itself; `hooks` is the file of the project with nothing else."""
+    """What a session runs by itself; `hooks` is the file of the project with nothing else, if it counts."""
     client = ClientEvents(files)
     notify, at = layers.get("notify")
     if at and (command := " ".join([text(notify), *texts(notify)]).strip()):
@@ -34,8 +36,10 @@ def events_of(files: Files, layers: ConfigLayers, hooks: Document | None) -> Ite
     switches = (layers.get("features", key) for key in ("hooks", "codex_hooks"))
     switch = next((at for is_on, at in switches if is_on is False), None)
     note_unheeded(files, tables, switch)
+    for each in tables:
+        note_unrun(files, each)
     if switch is None:
-        yield from client.hooks(tables, reads=READS)
+        yield from client.hooks(tables, reads=READS, known=EVENTS, are_grouped=True)
 
 
 def _addresses(files: Files, layer: ConfigLayer) -> Iterator[Grant]:

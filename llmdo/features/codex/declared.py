@@ -1,9 +1,10 @@
-"""Codex: the agents that settings declare with a `config_file` that leads to no file, which it ignores."""
+"""Codex: declared agents that it ignores, as their file is not there, and all but the first of one name."""
 
 from __future__ import annotations
 
 import posixpath
 import re
+from operator import itemgetter
 from typing import TYPE_CHECKING
 
 from llmdo.base.diagnostic import Related, excerpt_of_end, finding
@@ -13,9 +14,10 @@ from llmdo.foreign.files import MOST_PLACES
 from llmdo.syntax.discovery import leaves
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable
+    from collections.abc import Collection, Iterable, Iterator
 
     from llmdo.foreign.files import Files
+    from llmdo.foreign.team import Agent
     from llmdo.syntax.document import Place
 
 _OF_A_COMPUTER = re.compile(r"[A-Za-z]:[\\/]|[\\/~]")
@@ -73,3 +75,22 @@ def note_lost(files: Files, lost: Collection[LostFile]) -> None:
         hint = f"{first.hint}, and the others likewise" if first.hint and others else first.hint
         related = [Related(each.at.location, each.hint or "and here") for each in others[:MOST_PLACES]]
         files.problems.append(finding("LDO250", first.at.location, message, hint=hint, related=related))
+
+
+def first_of_each(
+    files: Files, agents: Collection[tuple[tuple[str, ...], Agent]], taken: dict[str, Place]
+) -> Iterator[Agent]:
+    """The agents whose name is not taken yet, of one layer; the others are noted.
+
+    Of several Codex loads the first alone, in the order of what stands before each here (watched with 0.171.0).
+    """
+    for _, agent in sorted(agents, key=itemgetter(0)):
+        taken.setdefault(agent.name, agent.at)
+    for _, agent in agents:
+        if (other := taken[agent.name]) is agent.at:
+            yield agent
+            continue
+        message = f"`{agent.name}` is the name of another agent as well, so Codex does not load this one"
+        related = [Related(other.location, "the other one")]
+        hint = "give it a name of its own"
+        files.problems.append(finding("LDO251", agent.at.location, message, hint=hint, related=related))

@@ -11,7 +11,8 @@ from llmdo.base.source import Source
 from llmdo.base.values import dataclass, field
 from llmdo.features.codex import AGENTS, CONFIG, FOLDER, HOOKS, PROFILES, RULES
 from llmdo.features.codex.client import events_of
-from llmdo.features.codex.declared import LostFile, file_of, lost_file, note_lost
+from llmdo.features.codex.declared import LostFile, file_of, first_of_each, lost_file, note_lost
+from llmdo.features.codex.hooks import note_faults, note_file
 from llmdo.features.codex.settings import MODELS, ConfigLayer, ConfigLayers, approvals_of, sandbox_of
 from llmdo.features.codex.table import SPAWNS
 from llmdo.features.codex.tools import AllowedCommands, CodexTools, allowed_commands, judge_servers
@@ -103,7 +104,7 @@ class _CodexProject:
     base: ConfigLayers = field(default_factory=lambda: ConfigLayers(()))
     rules: tuple[AllowedCommands, ...] = ()
     hooks: Document | None = None
-    """The file with hooks alone."""
+    """The file with hooks alone, unless Codex drops it."""
     depth: int = 1
     """How deep agents nest below the session."""
     refused: set[str] = field(default_factory=set)
@@ -129,12 +130,13 @@ class _CodexProject:
         self.depth = min(max(depth, 1), 10) if isinstance(depth, int) and not isinstance(depth, bool) else 1
         profiles = {path: documents.pop(path) for path in [*documents] if path.endswith(".config.toml")}
         roles = list(self._roles(config, documents))
-        self.hooks = self.files.json(HOOKS)
-        if not (settings or roles or sources or profiles or self.hooks):
+        hooks = self.files.json(HOOKS)
+        self.hooks = None if hooks is None or note_file(self.files, hooks) else hooks
+        if not (settings or roles or sources or profiles or hooks):
             return
         calls = self._calls(roles)
         key = next(iter(config.data), None)
-        own = settings or self.hooks
+        own = settings or hooks
         at = Place(own, ()) if own else folder_place(FOLDER.rstrip("/"))
         at = Place(config, (key,), of_key=True) if key else at
         yield self._session(SESSION, self.base, at, config, calls)
@@ -202,23 +204,35 @@ class _CodexProject:
             yield layer
 
     def _roles(self, config: Document, documents: dict[str, Document]) -> Iterator[Agent]:
-        """The agents that the settings declare, and those in files of their own."""
-        yield from self._declared(config, documents)
-        for document in documents.values():
+        """The agents that the settings declare, and those in files of their own; of one name the first alone."""
+        taken: dict[str, Place] = {}
+        declared = [*self._declared(config, documents, taken)]
+        yield from first_of_each(self.files, declared, taken)
+        yield from first_of_each(self.files, [*self._in_files(documents)], taken)
+
+    def _in_files(self, documents: dict[str, Document]) -> Iterator[tuple[tuple[str, ...], Agent]]:
+        """The agents in files of their own, each with the parts of its path."""
+        for path, document in documents.items():
             if not self._is_left_out(document):
                 self._judge(ConfigLayer(document), AGENT_KEYS)
                 at = _name_place(document) or Place(document, ())
-                name, description = str(document.data["name"]), str(document.data["description"])
-                yield self._role(name, ConfigLayer(document), at, description)
+                name, description = str(document.data["name"]).strip(), str(document.data["description"])
+                yield PurePosixPath(path).parts, self._role(name, ConfigLayer(document), at, description)
 
-    def _declared(self, config: Document, documents: dict[str, Document]) -> Iterator[Agent]:
-        """The agents that the settings declare; takes their files out of the others."""
+    def _declared(
+        self, config: Document, documents: dict[str, Document], taken: dict[str, Place]
+    ) -> Iterator[tuple[tuple[str, ...], Agent]]:
+        """The agents that the settings declare, each with its key; takes their files out of the others.
+
+        `taken` gets the names of those without a description, which no other agent gets either.
+        """
         paths, lost = [*documents], list[LostFile]()
-        for name, role in table(config.data, "agents").items():
-            if name in OF_AGENTS or not isinstance(role, dict):
+        for key, role in table(config.data, "agents").items():
+            name = key
+            if key in OF_AGENTS or not isinstance(role, dict):
                 continue
-            at = Place(config, ("agents", name), of_key=True)
-            layer = ConfigLayer(config, ("agents", name))
+            at = Place(config, ("agents", key), of_key=True)
+            layer = ConfigLayer(config, ("agents", key))
             if isinstance(file := role.get("config_file"), str):
                 path = file_of(file)
                 document = documents.pop(path, None) or (None if leaves(path) else self._toml(path))
@@ -238,12 +252,13 @@ class _CodexProject:
             is_in_force = layer.document.source.path not in self.refused
             described = text(layer.place("description").data) or text(role.get("description"))
             if is_in_force and described.strip():
-                yield self._role(name, layer, at, described)
+                yield (key,), self._role(name, layer, at, described)
             elif is_in_force:
                 message = (
                     f"`{excerpt(name)}` has no `description`, so Codex ignores this declaration of an agent"
                 )
                 self.files.note("LDO152", at, message)
+                taken.setdefault(name, at)
         note_lost(self.files, lost)
 
     def _is_left_out(self, document: Document) -> bool:
@@ -266,6 +281,8 @@ class _CodexProject:
             )
             at = Place(document, route, of_key=True)
             self.files.note("LDO152", at, message, as_type(document.data, route))
+            return True
+        if note_faults(self.files, document, "it loads no agent from this file"):
             return True
         if refused := next((key for key in document.data if _is_refused(document, key)), None):
             message = f"Codex takes no such `{refused}` in an agent's file, so it loads no agent from it"
@@ -324,14 +341,14 @@ class _CodexProject:
 
     def _note_refusal(self, document: Document) -> None:
         """Notes settings for whose type Codex does not start (watched with 0.169.0); what they say is shown."""
+        follows = "it refuses the whole file and does not start, so nothing of it is in force"
         for route, wanted in misfits(document.data):
-            message = (
-                f"Codex wants {wanted} as `{'.'.join(map(str, route))}`: it refuses the whole file and does not "
-                "start, so nothing of it is in force"
-            )
+            message = f"Codex wants {wanted} as `{'.'.join(map(str, route))}`: {follows}"
             self.files.note(
                 "LDO152", Place(document, route, of_key=True), message, as_type(document.data, route)
             )
+            self.refused.add(document.source.path)
+        if note_faults(self.files, document, follows):
             self.refused.add(document.source.path)
 
     def _note_unheeded(self, layer: ConfigLayer) -> None:

@@ -108,17 +108,14 @@ def misfits(data: Mapping[str, object]) -> Iterator[tuple[Route, str]]:
             yield (key,), "a text, or a table `granular` alone"
         elif key == "skills" and isinstance(value, dict) and isinstance(value.get("config"), dict):
             yield (key, "config"), "a list of tables"
-        elif key in ("agents", "features", "hooks") and isinstance(value, dict):
+        elif key in ("agents", "features") and isinstance(value, dict):
             yield from _misfits_in(key, value)
 
 
 def _misfits_in(key: str, data: Mapping[str, object]) -> Iterator[tuple[Route, str]]:
-    """The agents, features and hooks of an event of another type."""
+    """The agents and features of another type."""
     for name, value in data.items():
-        if key == "hooks":
-            if name in EVENTS and not isinstance(value, list):
-                yield (key, name), "a list of tables"
-        elif key == "features":
+        if key == "features":
             if isinstance(value, str):  # some features have a table
                 yield (key, name), _SWITCH
         elif not _is_of(value, wanted := OF_AGENTS.get(name, _TABLE)):

@@ -7,16 +7,18 @@ from typing import TYPE_CHECKING
 
 from llmdo.base.diagnostic import excerpt
 from llmdo.base.parts import table, text, texts
+from llmdo.base.values import replace
 from llmdo.features.copilot import EXTENSIONS, HOOKS, LANGUAGE_SERVERS, SETTINGS, SHARED
-from llmdo.foreign.events import OWN_HOOK, ClientEvents, hooks_in, note_unheeded
+from llmdo.features.copilot.tools import COMMAND_LINE, EDITOR
+from llmdo.foreign.events import OWN_HOOK, ClientEvents, hooks_in, may_allow, note_unheeded
 from llmdo.foreign.team import MAX_NAME
 from llmdo.syntax.document import Document, Place
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from llmdo.foreign.files import Files
-    from llmdo.foreign.team import Grant
+    from llmdo.foreign.team import Agent, Grant
 
 _READS = frozenset(
     {
@@ -26,6 +28,10 @@ _READS = frozenset(
 )  # fmt: skip
 """The events whose hooks may add to the conversation, as the command line and VS Code write them."""
 _SWITCH = "disableAllHooks"
+_BEFORE_A_TOOL = ("PreToolUse", "preToolUse")
+_ON_A_QUESTION = ("PermissionRequest", "permissionRequest")
+"""The events of the command line whose hooks may answer it in place of a person."""
+_MATCHES_ALL = frozenset({"", "*", ".*"})
 
 
 def hook_events(files: Files, *tables: Place) -> tuple[Grant, ...]:
@@ -38,13 +44,8 @@ def session_events(files: Files, *, has_agents: bool) -> tuple[tuple[Grant, ...]
 
     Settings of Claude Code count where the project has others for the command line, or `has_agents` for it.
     """
-    own = [each for path in files.named([HOOKS]) if (each := files.json(path))]
-    settings = [each for path in files.named(SETTINGS) if (each := files.json(path))]
-    if (own or settings or has_agents) and not files.tree.only:
-        settings = [*(each for path in SHARED if (each := files.json(path))), *settings]
-    tables = [Place(document, ("hooks",), of_key=True) for document in (*own, *settings)]
-    switches = [at for each in reversed(settings) if isinstance((at := Place(each, (_SWITCH,))).data, bool)]
-    switch = switches[0] if switches and switches[0].data is True else None
+    own, settings = _declared(files, has_agents=has_agents)
+    tables, switch = _tables(own, settings), _switch(settings)
     note_unheeded(files, tables, switch)
     for document in own if switch is None else ():
         at = Place(document, (_SWITCH,))
@@ -53,6 +54,59 @@ def session_events(files: Files, *, has_agents: bool) -> tuple[tuple[Grant, ...]
     events = (*(() if switch else hook_events(files, *tables)), *started)
     asked = (hook.at for place in tables for hook in hooks_in(place) if OWN_HOOK.fullmatch(hook.command))
     return events, next(iter([*(event.at for event in events), *asked]), None)
+
+
+def _declared(files: Files, *, has_agents: bool) -> tuple[list[Document], list[Document]]:
+    """The files of hooks, and those of settings."""
+    own = [each for path in files.named([HOOKS]) if (each := files.json(path))]
+    settings = [each for path in files.named(SETTINGS) if (each := files.json(path))]
+    if (own or settings or has_agents) and not files.tree.only:
+        settings = [*(each for path in SHARED if (each := files.json(path))), *settings]
+    return own, settings
+
+
+def _tables(own: Iterable[Document], settings: Iterable[Document]) -> list[Place]:
+    return [Place(document, ("hooks",), of_key=True) for document in (*own, *settings)]
+
+
+def _switch(settings: Sequence[Document]) -> Place | None:
+    """The line that switches all hooks off, or None."""
+    switches = [at for each in reversed(settings) if isinstance((at := Place(each, (_SWITCH,))).data, bool)]
+    return switches[0] if switches and switches[0].data is True else None
+
+
+def answering(files: Files, *, has_agents: bool) -> dict[str, Place]:
+    """By the client whose questions they answer, the first hook that says `allow` in place of a person; all are noted.
+
+    The command line heeds matchers (watched with 1.0.102), VS Code does not:
+    https://code.visualstudio.com/docs/copilot/customization/agent-plugins.
+    """
+    answers: dict[str, Place] = {}
+    own, settings = _declared(files, has_agents=has_agents)
+    if _switch(settings) is not None:
+        return answers
+    for hook in (hook for place in _tables(own, settings) for hook in hooks_in(place)):
+        is_before = hook.event in _BEFORE_A_TOOL
+        if hook.is_address or not (is_before or hook.event in _ON_A_QUESTION):
+            continue
+        if may_allow(files, hook.command) is True and Place(hook.at.document, (_SWITCH,)).data is not True:
+            files.note("LDO554", hook.at, "this hook may answer `allow` in place of a person")
+            if is_before:
+                answers.setdefault(EDITOR, hook.at)
+            if hook.matcher in _MATCHES_ALL:
+                answers.setdefault(COMMAND_LINE, hook.at)
+    return answers
+
+
+def answered(agent: Agent, answers: Mapping[str, Place]) -> Agent:
+    """An agent, with what hooks answer in place of a person unasked."""
+    grants = tuple(
+        replace(each, decision="allowed", origin=f"{at.document.source.path}: a hook", rule_at=at)
+        if each.decision == "needs_approval" and (at := answers.get(each.runs_in))
+        else each
+        for each in agent.grants
+    )
+    return replace(agent, grants=grants)
 
 
 def _plugins(files: Files, settings: Iterable[Document]) -> Iterator[Grant]:

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, TypeGuard
 
 from llmdo.base.diagnostic import did_you_mean, excerpt, finding
 from llmdo.base.source import Location
-from llmdo.base.values import dataclass, field
+from llmdo.base.values import dataclass, field, replace
 from llmdo.features.copilot import AGENT, LOOKED_AT, MODE, PAGES, PROMPT, TEXTS, headers, own_servers
-from llmdo.features.copilot.client import hook_events, session_events
+from llmdo.features.copilot.client import answered, answering, hook_events, session_events
 from llmdo.features.copilot.editor_settings import is_nested_in_editor
 from llmdo.features.copilot.handoffs import HANDOFFS, kept, meant
 from llmdo.features.copilot.names import name_of, names_in, stem_of
@@ -29,6 +29,7 @@ from llmdo.foreign import reading
 from llmdo.foreign import servers as mcp
 from llmdo.foreign.files import Files
 from llmdo.foreign.team import Agent, AgentCall, Team
+from llmdo.policy.authority import STRICTNESS
 from llmdo.syntax.document import Place
 
 if TYPE_CHECKING:
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
 
     from llmdo.base.diagnostic import Diagnostic
     from llmdo.foreign.tree import Tree
+    from llmdo.policy.vocabulary import Decision
 
 FOR_COMMAND_LINE = (".mcp.json", ".github/mcp.json")
 DECLARED_SERVERS = (
@@ -90,21 +92,27 @@ def read(tree: Tree) -> Team:
     has_agents = any(file.where.cloud and file.path.startswith(_FOLDER) for file in readers)
     sessions = tuple(reader.sessions(has_agents=has_agents))
     called = tuple(in_editor(read, in_editor_by_name, only, sessions, is_nested=is_nested))
-    agents = tuple(with_depths(tuple(apart(called)), only, is_nested=is_nested))
+    own_agents = tuple(with_depths(tuple(apart(called)), only, is_nested=is_nested))
+    answers = answering(files, has_agents=has_agents)
+    agents = (*own_agents, *built_in_agents(own_agents, project.servers))
     return Team(
         format="copilot",
-        agents=(*agents, *built_in_agents(agents, project.servers)),
+        # No hook answers whether a server starts.
+        agents=tuple(
+            replace(answered(agent, answers), server_start=_server_start(agent)) for agent in agents
+        ),
         files=files.paths,
         problems=(*dict.fromkeys(files.problems), *reader.unknown.problems()),
-        starts="allowed" if any(map(_starts_unasked, agents)) else "needs_approval",
-        max_depth=max((agent.max_depth or 0 for agent in agents), default=1),
+        starts=min(map(_server_start, agents), key=STRICTNESS.__getitem__, default="needs_approval"),
+        max_depth=max((agent.max_depth or 0 for agent in own_agents), default=1),
         without_tools=tuple(file.path for file in readers if file.path not in own),
     )
 
 
-def _starts_unasked(agent: Agent) -> bool:
-    """Whether it has a server that starts unasked."""
-    return any(grant.server is not None and grant.decision == "allowed" for grant in agent.grants)
+def _server_start(agent: Agent) -> Decision:
+    """The decision about starting its servers: the mildest about a tool of theirs."""
+    decisions = (grant.decision for grant in agent.grants if grant.server is not None)
+    return "allowed" if "allowed" in decisions else "needs_approval"
 
 
 def _names_tools(value: object) -> TypeGuard[str | list[object]]:

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 GENERAL = "general-purpose"
-"""It has every tool; agents that may call any agent may call it in Copilot's command line."""
+"""The agent for any work; agents that may call any agent may call it in Copilot's command line."""
 
 EVERYONE = "every agent in VS Code"
 HANDOFF = " (handoff)"
@@ -64,6 +64,11 @@ class BuiltInAgent:
     tools: tuple[str, ...] | None
     """Its tools; None for all."""
 
+    @property
+    def has_all(self) -> bool:
+        """Whether it has all that the session of the command line has: servers, and calls of every agent."""
+        return self.tools is None and not self.where.editor
+
 
 BUILT_IN: Mapping[str, BuiltInAgent] = {
     agent.name.casefold(): agent
@@ -72,21 +77,25 @@ BUILT_IN: Mapping[str, BuiltInAgent] = {
         BuiltInAgent("ask", IN_EDITOR, (*_READING, "web")),
         BuiltInAgent("edit", IN_EDITOR, (*_READING, "edit")),
         BuiltInAgent("plan", IN_EDITOR, (*_READING, "web")),
-        BuiltInAgent("explore", _BESIDE_AGENTS, _READING),
-        BuiltInAgent("code-review", _BESIDE_AGENTS, (*_READING, "execute")),
-        BuiltInAgent("research", _BESIDE_AGENTS, (*_READING, "github/*")),
-        BuiltInAgent("task", _BESIDE_AGENTS, (*_READING, "execute")),
+        BuiltInAgent("explore", _BESIDE_AGENTS, (*_READING, "execute")),
+        BuiltInAgent("code-review", _BESIDE_AGENTS, None),
+        BuiltInAgent("research", _BESIDE_AGENTS, None),
+        BuiltInAgent("security-review", _BESIDE_AGENTS, None),
+        BuiltInAgent("task", _BESIDE_AGENTS, None),
         BuiltInAgent(GENERAL, _BESIDE_AGENTS, None),
     )
 }
 """By https://code.visualstudio.com/docs/copilot/agents/local-agents and
-https://docs.github.com/en/copilot/reference/copilot-cli-reference/cli-command-reference#custom-agents-reference."""
+https://docs.github.com/en/copilot/reference/copilot-cli-reference/cli-command-reference#custom-agents-reference.
+
+Those of the command line are as it was watched with 1.0.102: all but `explore` get what its session has.
+"""
 
 
 def built_in_agents(agents: Sequence[Agent], servers: Mapping[str, KnownServer]) -> Iterator[Agent]:
     """Those that some of `agents` may call, except those that an agent of the project replaces by its name.
 
-    That with every tool has the project's servers as well.
+    Those with every tool have the project's servers as well, and call every agent.
     """
     own = {agent.name for agent in agents}
     at = folder_place(_FOLDER)
@@ -96,7 +105,8 @@ def built_in_agents(agents: Sequence[Agent], servers: Mapping[str, KnownServer])
                 name=name,
                 at=at,
                 description="Built into GitHub Copilot.",
-                grants=tuple(_grants(BUILT_IN[name], at, servers if name == GENERAL else {})),
+                grants=tuple(_grants(BUILT_IN[name], at, servers if BUILT_IN[name].has_all else {})),
+                everyone=at if BUILT_IN[name].has_all else None,
                 is_entry=False,
                 is_callable=False,  # but by name
             )
@@ -106,7 +116,7 @@ def _grants(built_in: BuiltInAgent, at: Place, servers: Mapping[str, KnownServer
     """The tools of an agent that is built in; the command line asks before any that does more than read."""
     tools = Tools(built_in.where, servers)
     grants = list(tools.every(at) if built_in.tools is None else _named(tools, built_in.tools, at))
-    if built_in.name == GENERAL:
+    if built_in.has_all:
         grants += [*_named(Tools(IN_EDITOR, {}), _OF_GENERAL, at), _NESTED.grant(at, ON_THE_COMMAND_LINE)]
     for grant in grants:
         if built_in.where.editor or grant.server is not None:

@@ -68,8 +68,7 @@ RULES = RuleTable(
     names=lambda rule, tool: rule.tool == _GROUPS.get(tool, tool),
     whole=lambda rule, _tool: (rule.pattern or "").strip() in _ALL,
     part=_part,
-    is_prefix=True,
-    globs=lambda pattern: (_words(pattern),),
+    globs=lambda pattern: (_words(pattern if ":" in pattern else f"{pattern}:*"),),
 )
 
 

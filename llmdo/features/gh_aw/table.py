@@ -52,7 +52,8 @@ TABLE = (
 )
 """A workflow runs unattended: all of its tools run without a question.
 
-As engines, Copilot, Claude Code and Codex list and read files and start agents of their own whatever `tools` says.
+As engines, Copilot, Claude Code and Codex list and read files and start agents of their own whatever `tools` says, and
+Gemini CLI and Antigravity list and read files.
 By default there is `github`, which reads text of members in a public repository, and in its sandbox `edit` and
 `bash: *`. There commands send through a firewall: to the hosts that `network` allows. `defaults` are nobody's hosts:
 certificates, package mirrors.

@@ -31,7 +31,9 @@ COPILOT = "copilot"
 _FETCHING_THEMSELVES = (COPILOT, "claude")
 """The beginnings of the names of engines with a tool of their own for pages; gh-aw goes by how a name begins."""
 _WITH_AGENTS = (*_FETCHING_THEMSELVES, "codex")
-"""Those of engines that read files and start agents whatever a workflow says."""
+"""Those of engines that start agents whatever a workflow says."""
+_READING = (*_WITH_AGENTS, "antigravity", "gemini")
+"""Those of engines that list and read files whatever a workflow says; the last two get a list of tools without more."""
 
 NOBODYS = frozenset({"127.0.0.1", "defaults", "local", "localhost"})
 """Allowed items that send to nobody: certificates, package mirrors of the system, the machine itself."""
@@ -150,10 +152,12 @@ def grants_of(documents: Sequence[Document], prompt: str, at: Place) -> Iterator
         output = f"safe-outputs.{name}"
         is_here = not is_own and "target-repo" not in table(place._replace(of_key=False).data)
         yield from (replace(grant, of_repository=is_here) for grant in _grants(line, output, output, place))
-    if _engine(documents).startswith(_WITH_AGENTS):
-        # Whom the workflow itself hands work to is named rather than the agents in its container.
-        for name in ("read",) if outputs.keys() & TO_AGENTS else ("read", "task"):
-            yield from _grants(_LINES[f"engine, {name}"], DEFAULT, name, at)
+    engine = _engine(documents)
+    if engine.startswith(_READING):
+        yield from _grants(_LINES["engine, read"], DEFAULT, "read", at)
+    # Whom the workflow itself hands work to is named rather than the agents in its container.
+    if engine.startswith(_WITH_AGENTS) and not outputs.keys() & TO_AGENTS:
+        yield from _grants(_LINES["engine, task"], DEFAULT, "task", at)
 
 
 def _of_server(whole: Grant) -> Iterator[Grant]:

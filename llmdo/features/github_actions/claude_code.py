@@ -17,6 +17,7 @@ from llmdo.features.github_actions.checkout import json_of, may_be_checked_out
 from llmdo.features.github_actions.claude_options import (
     ASKS_ABOUT_FIND,
     CHECKS_RUNS_SINCE,
+    HIDES_ENVIRONMENT,
     IGNORES_BYPASS,
     IGNORES_RULES,
     SCRUBS_SINCE,
@@ -59,6 +60,7 @@ from llmdo.foreign.files import line_out
 from llmdo.foreign.instead import LONGEST
 from llmdo.foreign.permissions import PermissionRule, part
 from llmdo.foreign.team import capability_of
+from llmdo.policy.authority import Capability
 from llmdo.policy.shell.rules import UNLISTED
 from llmdo.syntax.discovery import leaves
 from llmdo.syntax.document import Document, Place
@@ -83,6 +85,8 @@ STARTS_ONCE = "once its job has `id-token: write`, or its step a `github_token`"
 SECOND_MODEL = "a look by a second model"
 """The check in mode auto before a call that no rule allows."""
 
+_READ = "Read"
+_ENVIRONMENT = Capability("env.read")
 _LINES = {line.tool: line for line in TABLE}
 _REST = re.compile(r"(?::\*|\s*\*)$")
 """The end of a pattern of commands that lets anything follow."""
@@ -209,6 +213,11 @@ def scrubs_by_itself(site: Site) -> bool:
     return bool(is_action and users and users[0].strip()) and is_since(site, SCRUBS_SINCE)
 
 
+def shows_environment(grant: Grant) -> bool:
+    """Whether a grant is of the tool of an older Claude Code that opens its own environment, with every key."""
+    return grant.tool == _READ and _ENVIRONMENT in grant.capabilities
+
+
 def is_unchecked_after_a_run(site: Site) -> bool:
     """Whether the action looks at nobody's rights where it is started by another workflow's run."""
     return site.run.program == "claude-code-action" and not is_since(site, CHECKS_RUNS_SINCE)
@@ -287,9 +296,13 @@ def _of_tool(site: Site, settings: ClaudeSettings, mode: Mode, tool: str) -> Ite
     wholes = [each for each in rules if RULES.whole(each, tool)]
     is_twice = len(wholes) + (mode.decision(line) == "allowed") > 1  # then no line alone takes it away
     narrower = f"write {without_tool(site, tool)}" if is_twice else None
+    is_anywhere = bool(wholes) or mode.name == BYPASSES  # a file outside of the checkout too
+    shows = tool == _READ and is_anywhere and not has_client(site, HIDES_ENVIRONMENT)
     for grant in settings.grants(line, site.at, mode):
         is_ruled = grant.decision == "allowed" and grant.rule_at is not mode.at
         at = (is_ruled and grant.rule_at) or site.at
+        if shows and grant.decision == "allowed":
+            grant = replace(grant, capabilities=(*grant.capabilities, _ENVIRONMENT))
         yield _refusable(site, replace(grant, at=at, narrower=narrower, loss=""), tool)
 
 

@@ -44,6 +44,8 @@ class ClientRelease:
 
 ASKS_ABOUT_FIND = ClientRelease((2, 1, 113), (1, 0, 100))
 """From here on a rule about `find` covers no call that runs another program."""
+HIDES_ENVIRONMENT = ClientRelease((2, 1, 128), (1, 0, 112))
+"""From here on `Read`, which runs in Claude Code itself, opens no `/proc/self/environ`, which keeps every variable."""
 IGNORES_BYPASS = ClientRelease((2, 1, 257), (1, 0, 213))
 """From here on a project cannot set mode `bypassPermissions`."""
 IGNORES_RULES = ClientRelease((2, 1, 195), (1, 0, 159))

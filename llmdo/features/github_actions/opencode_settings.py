@@ -11,24 +11,26 @@ import re
 from typing import TYPE_CHECKING
 
 from llmdo.base.diagnostic import Related, excerpt, finding, place
-from llmdo.base.parts import table, text
+from llmdo.base.parts import table, text, texts
 from llmdo.base.values import dataclass, replace
 from llmdo.features.github_actions.checkout import document_of, json_of
 from llmdo.features.github_actions.gemini_runs import LOSES, NEEDS, OF_ALL
-from llmdo.features.opencode import FORMAT, SETTINGS, settings
+from llmdo.features.opencode import FORMAT, SETTINGS, references, settings
 from llmdo.features.opencode.permissions import matches, rules_of
 from llmdo.foreign.files import MOST_PLACES, Files
 from llmdo.foreign.instead import few_tools
 from llmdo.foreign.permissions import WORDS
+from llmdo.foreign.reading import without_comments
 from llmdo.foreign.team import MAX_NAME
 from llmdo.syntax.document import Place
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from llmdo.base.diagnostic import Diagnostic
     from llmdo.features.github_actions.checkout import Checkout
     from llmdo.features.github_actions.walking import Site
+    from llmdo.features.github_actions.workflow import Variable
     from llmdo.foreign.permissions import PermissionRule
     from llmdo.foreign.team import Grant
     from llmdo.syntax.document import Document
@@ -36,11 +38,14 @@ if TYPE_CHECKING:
 PERMISSION = "OPENCODE_PERMISSION"
 _OWN = "OPENCODE_CONFIG"
 """The variable with the path of a file of settings, which lies below those of the project."""
-_VARIABLES = ("OPENCODE_CONFIG_CONTENT", PERMISSION)
+_CONTENT = "OPENCODE_CONFIG_CONTENT"
+_VARIABLES = (_CONTENT, PERMISSION)
 """The variables with settings, the lower one first."""
 _WORKSPACE = re.compile(r"\$\{\{\s*github\.workspace\s*\}\}/")
 _UNFILLED = re.compile(r"\$\{?GITHUB_WORKSPACE\}?/")
 """A variable of the shell, which nobody fills in within `env`."""
+_IS_PATH = re.compile(r"[\w.-]+(?:/[\w.-]+)*")
+"""A folder of the workspace without an expression or a variable in it."""
 _IS_JSON = (".json", ".jsonc")
 
 
@@ -57,8 +62,9 @@ def settings_in(site: Site, name: str) -> Document | None:
     variable = site.variables.get(name)
     if variable is None or not variable.value.strip():
         return None
-    value = variable.value
-    return document_of(f'{{"permission": {value}}}' if name == PERMISSION else value, variable.at)
+    if name == PERMISSION:
+        return document_of(f'{{"permission": {variable.value}}}', variable.at)
+    return document_of(without_comments(variable.value), variable.at)
 
 
 def _own_file(site: Site, tree: Checkout) -> Document | None:
@@ -73,6 +79,48 @@ def _own_file(site: Site, tree: Checkout) -> Document | None:
     if posixpath.normpath(path) in SETTINGS:
         return None
     return json_of(path, variable.at, tree, is_strict=False)
+
+
+def refused(site: Site, tree: Checkout) -> Diagnostic | None:
+    """The finding about settings with which opencode does not start at a step; None if nothing says so.
+
+    Those of the project, of the step's file and of its variable may refer to files (watched with 1.18.33).
+    """
+    if site.run.program != "opencode":
+        return None
+
+    def is_made(path: str) -> bool:
+        name, before = posixpath.basename(path), (*site.before, site.step)
+        return path in tree.written or any(name in _scripted(step) for step in before)
+
+    for document in documents_at(site, tree):
+        if document.source.path.endswith(_IS_JSON):
+            refusal = references.refusal(tree, document, is_made)
+        elif (content := site.variables.get(_CONTENT)) and document.source.path == content.at.location.path:
+            refusal = _refused_text(site, tree, content, is_made)
+        else:
+            continue
+        if refusal:
+            return refusal
+    return None
+
+
+def _refused_text(
+    site: Site, tree: Checkout, content: Variable, is_made: Callable[[str], bool]
+) -> Diagnostic | None:
+    """The finding about the settings in a variable, whose paths begin at the folder of the step."""
+    document = settings_in(site, _CONTENT)
+    folder = posixpath.normpath(text(site.step.get("working-directory")) or ".")
+    if document is None or not _IS_PATH.fullmatch(folder):
+        return None
+    return references.refusal_of_text(
+        tree, document, content.value, folder, is_made, lambda words: site.spot(content.at, words)
+    )
+
+
+def _scripted(step: Mapping[str, object]) -> str:
+    """The text of a step that may make files: its script, and what an action is given."""
+    return "\n".join((text(step.get("run")), *texts(table(step.get("with")).values())))
 
 
 def servers_at(documents: Iterable[Document]) -> dict[str, dict[str, object]]:

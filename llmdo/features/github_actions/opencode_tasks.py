@@ -12,10 +12,9 @@ from llmdo.base.parts import table
 from llmdo.base.values import dataclass, replace
 from llmdo.features.github_actions.opencode_settings import Denial, denial_of, of_everybody
 from llmdo.features.opencode import AGENTS, SETTINGS
-from llmdo.features.opencode.permissions import RULES, TASK, matches, rules_of_agent
-from llmdo.features.opencode.reader import BUILT_IN, HIDDEN, KEYS, agent_name
+from llmdo.features.opencode.permissions import TASK, about_call, rules_of_agent
+from llmdo.features.opencode.reader import BUILT_IN, HIDDEN, KEYS, agent_name, built_in_rules
 from llmdo.foreign.instead import in_permission, permission_of
-from llmdo.foreign.permissions import PermissionRule
 from llmdo.foreign.team import MAX_NAME
 from llmdo.syntax.document import Place
 
@@ -23,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from llmdo.foreign.files import Files
+    from llmdo.foreign.permissions import PermissionRule
     from llmdo.foreign.team import Grant
     from llmdo.syntax.document import Document
 
@@ -60,21 +60,16 @@ def called_agents(
     caller: Sequence[PermissionRule],
     at: Place,
 ) -> Iterator[CalledAgent]:
-    """The agents that a caller with these rules may call at a place; `common` are those of the settings."""
-    about = RULES.about([*common, *caller], TASK)
+    """The agents that one with all the rules of a caller may call at a place; `common` are those of the settings."""
     for name in _names(files, tables):
-        last = RULES.decided(rule for rule in about if matches(rule.pattern or "", name))
+        last = about_call(caller, name)
         own = tuple(tables_of(name, files, tables))
         if (last and last.decision != "allowed") or not _is_called(name, own):
             continue
-        below = BUILT_IN.get(name, ("", {}))[1]
-        rules = [
-            *(PermissionRule(tool, part, decision, at) for (tool, part), decision in below.items()),
-            *common,
-            *rules_of_agent(files, own),
-        ]
-        written = frozenset(map(id, rules[len(below) :]))
-        yield CalledAgent(excerpt(name, MAX_NAME), own, tuple(rules), written)
+        below = built_in_rules(name, at)
+        written = [*common, *rules_of_agent(files, own)]
+        rules = (*below, *written)
+        yield CalledAgent(excerpt(name, MAX_NAME), own, rules, frozenset(map(id, written)))
 
 
 def of_called(given: Grant, name: str, chosen: Sequence[Place], documents: Sequence[Document]) -> Grant:

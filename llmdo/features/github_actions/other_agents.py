@@ -1,4 +1,4 @@
-"""Codex, Copilot, Cursor and opencode in a workflow: the permissions of each in unattended runs."""
+"""Codex, Cursor and opencode in a workflow: the permissions of each in unattended runs."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from llmdo.base.parts import items, table, text
 from llmdo.base.values import dataclass, replace
 from llmdo.features.codex.table import SPAWNS
 from llmdo.features.codex.tools import search_line
+from llmdo.features.github_actions.copilot_runs import allows_every_tool
 from llmdo.features.github_actions.gemini_runs import is_yolo
 from llmdo.features.github_actions.opencode_settings import documents_at, narrowed, servers_at
 from llmdo.features.github_actions.opencode_tasks import called_agents, of_called, tables_of
@@ -29,16 +30,16 @@ from llmdo.features.opencode.permissions import (
     COMMANDS,
     RULES,
     as_with,
+    glob,
     of_servers,
     rules_of,
     rules_of_agent,
 )
-from llmdo.features.opencode.reader import BUILT_IN
+from llmdo.features.opencode.reader import BUILT_IN, built_in_rules
 from llmdo.features.opencode.table import SEARCHING_MODELS
 from llmdo.foreign import servers
 from llmdo.foreign.files import Files
 from llmdo.foreign.instead import CODEX_BYPASSES
-from llmdo.foreign.permissions import STRICTEST, PermissionRule, RuleTable, form
 from llmdo.foreign.scripts import EXPRESSION
 from llmdo.foreign.team import capability_of
 from llmdo.syntax.document import Place
@@ -48,9 +49,9 @@ if TYPE_CHECKING:
 
     from llmdo.features.github_actions.checkout import Checkout
     from llmdo.features.github_actions.walking import Site
+    from llmdo.foreign.permissions import PermissionRule
     from llmdo.foreign.team import Grant
     from llmdo.foreign.tree import Tree
-    from llmdo.policy.vocabulary import Decision
 
 FREE = "danger-full-access"
 _SEARCH_VARIABLES = ("OPENCODE_ENABLE_EXA", "OPENCODE_ENABLE_PARALLEL")
@@ -178,84 +179,22 @@ def _args_of_codex(args: str) -> tuple[str, ...]:
         return tuple(args.split())
 
 
-_ALL_OF_COPILOT = frozenset({"--allow-all", "--allow-all-tools", "--yolo"})
-_FLAGS_OF_COPILOT: dict[str, Decision] = {"--allow-tool": "allowed", "--deny-tool": "blocked"}
-_RULES_OF_COPILOT = RuleTable(order=STRICTEST, text=form(r"[^(]+?"))
-
-
 def is_told_to_allow(site: Site) -> str | None:
     """The flag of a command with which nothing is refused, or None."""
     words = site.run.words
     if site.run.program == "gemini" and is_yolo(words):
         return "--yolo"
     if site.run.program == "copilot":
-        return next((word for word in words if word in _ALL_OF_COPILOT), None)
+        return allows_every_tool(site)
     if site.run.program == "cursor-agent":
         return next((word for word in words if word in ("--force", "-f", "--yolo")), None)
     return None
 
 
-def copilot_grants(site: Site) -> Iterator[Grant]:
-    """Copilot CLI reads files and GitHub and starts agents; other tools need flags that allow and none that denies."""
-    at, token, words = site.at, token_of(site), site.run.words
-    rules = [
-        rule
-        for flag, decision in _FLAGS_OF_COPILOT.items()
-        for value in _values(words, flag)
-        if (rule := _RULES_OF_COPILOT.rule(value, decision, at) or _whole_tool(value, decision, at))
-    ]
-    rules += [PermissionRule("url", url, "allowed", at) for url in _values(words, "--allow-url")]
-    default: Decision = "allowed" if _ALL_OF_COPILOT & set(words) else "blocked"
-    others = (*(() if "--disable-builtin-mcps" in words else ("github",)), *_delegating(words))
-    for tool in ("read", *others):
-        yield granted(tool, tool, LINES[f"copilot: {tool}"].capabilities, at)
-    own = ("write", "url", "shell")
-    servers_named = {rule.tool for rule in rules if rule.decision == "allowed"} - {"read", *own}
-    for tool in (*own, *sorted(servers_named)):
-        refusal = f"`--deny-tool {tool}` behind `{words[0]}`" if words else ""
-        line = LINES[f"copilot: {tool if tool in own else 'SERVER'}"]
-        for ruling in _RULES_OF_COPILOT.rulings(rules, tool, line.raised, default):
-            if ruling.decision == "blocked":
-                continue
-            if tool != "shell":
-                given = granted(tool, tool, map(str, ruling.capabilities), at, is_open=tool not in own)
-                yield replace(given, refusal=refusal)
-            elif ruling.rule is None or ruling.rule.pattern is None:
-                for given in by_shell(site, token, tool, at):
-                    yield replace(given, refusal=refusal if given.toolset == tool else "")
-            else:
-                yield from by_command(site, token, ruling.rule.pattern, tool, at)
-
-
-def _delegating(words: tuple[str, ...]) -> tuple[str, ...]:
-    """The tool that starts the agents that are built in, which no flag denies but one that leaves it out (1.0.102)."""
-    if available := _values(words, "--available-tools"):
-        return ("task",) if "task" in available else ()
-    return () if "task" in _values(words, "--excluded-tools") else ("task",)
-
-
-def _whole_tool(value: str, decision: Decision, at: Place) -> PermissionRule | None:
-    """The rule for a value of which the part cannot be told: one that allows is about the whole tool."""
-    return (
-        PermissionRule(value.partition("(")[0].strip(), None, decision, at) if decision == "allowed" else None
-    )
-
-
 def _values(words: tuple[str, ...], flag: str) -> list[str]:
-    """The values of a flag over all its uses, each of which may list several; a comma in brackets is none of these."""
+    """The values of a flag over all its uses."""
     values = [word.partition("=")[2] for word in words if word.startswith(f"{flag}=")]
-    values += [words[number + 1] for number, word in enumerate(words[:-1]) if word == flag]
-    return [part.strip() for value in values for part in _listed(value)]
-
-
-def _listed(value: str) -> Iterator[str]:
-    start = depth = 0
-    for number, character in enumerate(value):
-        depth = max(depth + (character == "(") - (character == ")"), 0)
-        if character == "," and not depth:
-            yield value[start:number]
-            start = number + 1
-    yield value[start:]
+    return values + [words[number + 1] for number, word in enumerate(words[:-1]) if word == flag]
 
 
 def opencode_grants(site: Site, tree: Checkout) -> tuple[tuple[Grant, ...], bool]:
@@ -265,13 +204,15 @@ def opencode_grants(site: Site, tree: Checkout) -> tuple[tuple[Grant, ...], bool
         token = TokenPermissions(OF_AN_APP, at)
     documents = documents_at(site, tree)
     files, tables = Files(tree, "opencode"), [Place(each, ()) for each in documents]
-    chosen = _of_chosen(site, files, tables)
+    name, chosen = _chosen(site, files, tables)
     common, own = [*rules_of(files, *tables)], [*rules_of_agent(files, chosen)]
-    rules = [*common, *own]
+    written = {id(rule): rule for rule in (*common, *own)}
+    rules = [*built_in_rules(name, at), *written.values()]
     grants: list[Grant] = []
     given_by: set[tuple[str, int]] = set()
     model = _opencode_model(site, [*reversed(chosen), *reversed(tables)])
-    for tool, rule, given in _opencode_tools(site, token, rules):
+    for tool, by, given in _opencode_tools(site, token, rules):
+        rule = written.get(id(by))
         given_by.add((tool, id(rule)))
         edited = narrowed(given, documents, is_ruled=rule is not None)
         if tool == COMMANDS:
@@ -279,7 +220,7 @@ def opencode_grants(site: Site, tree: Checkout) -> tuple[tuple[Grant, ...], bool
         else:
             grants += as_with(model, edited)
     known = {(given.toolset, given.tool) for given in grants}
-    for other in called_agents(files, tables, common, own, at) if rules else ():
+    for other in called_agents(files, tables, common, rules, at) if rules else ():
         named = (text(table(each.data).get("model")) for each in reversed(other.tables))
         its_model = next(filter(None, named), model)
         for tool, rule, given in _opencode_tools(site, token, other.rules):
@@ -296,7 +237,7 @@ def opencode_grants(site: Site, tree: Checkout) -> tuple[tuple[Grant, ...], bool
         if given.decision == "allowed":
             tool = f"{given.tool}_*" if given.tool == given.toolset else given.tool
             grants.append(narrowed(given, documents, is_ruled=given.rule_at is not None, tool=tool))
-    return tuple(grants), not rules
+    return tuple(grants), not written
 
 
 def _opencode_tools(
@@ -316,8 +257,20 @@ def _opencode_tools(
             elif ruling.rule is None or RULES.whole(ruling.rule, tool):
                 grants = by_shell(site, token, tool, at)
             else:
-                grants = by_command(site, token, ruling.rule.pattern or "", tool, at)
+                grants = _opencode_command(site, token, ruling.rule.pattern or "", tool, at)
             yield from ((tool, ruling.rule, each) for each in grants)
+
+
+def _opencode_command(
+    site: Site, token: TokenPermissions | None, pattern: str, tool: str, at: Place
+) -> Iterator[Grant]:
+    """The grants of the commands of a pattern, in whose names it stands as it is written."""
+    wide = glob(pattern)
+    for each in by_command(site, token, wide, tool, at):
+        as_written = each.tool.replace(f"({wide.strip()})", f"({pattern.strip()})")
+        yield replace(
+            each, toolset=as_written if each.toolset == each.tool else each.toolset, tool=as_written
+        )
 
 
 def _opencode_model(site: Site, tables: Iterable[Place]) -> str:
@@ -352,15 +305,15 @@ def unread_agent(site: Site) -> Place | None:
     return variable.at if variable and variable.value.strip() and site.run.key == "run" else None
 
 
-def _of_chosen(site: Site, files: Files, tables: Sequence[Place]) -> Sequence[Place]:
-    """The tables of the agent that a command asks opencode for, else of its default one, the uppermost last.
+def _chosen(site: Site, files: Files, tables: Sequence[Place]) -> tuple[str, Sequence[Place]]:
+    """The agent that a command asks opencode for, else its default one, and its tables, the uppermost last.
 
     A subagent is neither, nor is one that is not there: the next one counts, and `build` after all. Some releases start
     nothing where the default one is a subagent.
     """
     asked = "" if is_its_action(site) else next(iter(_values(site.run.words, "--agent")), "")
     if "$" in asked:  # of which no file says who it is
-        return ()
+        return "", ()
     default = next(
         filter(None, (text(table(each.data).get("default_agent")) for each in reversed(tables))), ""
     )
@@ -368,8 +321,8 @@ def _of_chosen(site: Site, files: Files, tables: Sequence[Place]) -> Sequence[Pl
         if (own := [*tables_of(name, files, tables)]) or name in BUILT_IN:
             modes = [mode for each in reversed(own) if (mode := text(table(each.data).get("mode")))]
             if next(iter(modes), BUILT_IN.get(name, ("all",))[0]) != "subagent":
-                return own
-    return [*tables_of("build", files, tables)]
+                return name, own
+    return "build", [*tables_of("build", files, tables)]
 
 
 def cursor_grants(site: Site) -> Iterator[Grant]:

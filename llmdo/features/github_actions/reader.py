@@ -19,9 +19,11 @@ from llmdo.features.github_actions.claude_code import (
     is_unchecked_after_a_run,
     lacks_token,
     scrubs_by_itself,
+    shows_environment,
     starters_of_action,
     without_checkout,
 )
+from llmdo.features.github_actions.copilot_runs import copilot_grants
 from llmdo.features.github_actions.firewall import FIREWALL, behind, firewall_of, gateway_grants
 from llmdo.features.github_actions.gemini_runs import (
     broken_settings,
@@ -30,10 +32,10 @@ from llmdo.features.github_actions.gemini_runs import (
     gemini_starts,
     unread_settings,
 )
+from llmdo.features.github_actions.gemini_trust import without_trust
 from llmdo.features.github_actions.other_agents import (
     codex_grants,
     codex_is_free,
-    copilot_grants,
     cursor_grants,
     is_its_action,
     is_told_to_allow,
@@ -51,7 +53,7 @@ from llmdo.foreign.team import MAX_NAME, Agent, Team, capability_of
 from llmdo.foreign.tree import few
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Collection, Iterator, Mapping
 
     from llmdo.base.diagnostic import Diagnostic
     from llmdo.base.source import Source
@@ -116,10 +118,12 @@ def read(tree: Tree) -> Team:
     walk = WorkflowWalk(tree, sources, problems_so_far)
     agents: list[Agent] = []
     for site in walk.sites():
-        if (ends := without_checkout(site) or without_reaction(site)) is not None:
+        checkout = checkout_at(site, tree)
+        ends = without_checkout(site) or without_reaction(site) or opencode_settings.refused(site, checkout)
+        if ends is not None:
             problems_so_far.append(ends)
         else:
-            agents.append(_agent(site, tree, problems_so_far))
+            agents.append(_agent(site, checkout, problems_so_far))
     problems_so_far.extend(_unread(walk, sources))
     return Team(
         format="github-actions",
@@ -153,8 +157,7 @@ def _unread(walk: WorkflowWalk, sources: dict[str, Source]) -> Iterator[Diagnost
                 yield from document.problems
 
 
-def _agent(site: Site, repository: Tree, problems: list[Diagnostic]) -> Agent:
-    tree = checkout_at(site, repository)
+def _agent(site: Site, tree: Checkout, problems: list[Diagnostic]) -> Agent:
     problems.extend(_problems(site, tree))
     unchecked = AFTER_A_RUN if is_unchecked_after_a_run(site) else ""
     firewall = firewall_of(site)
@@ -213,8 +216,10 @@ def _withheld(site: Site) -> Iterator[str]:
         yield "start without github_token and id-token"
 
 
-def _hides_secrets(site: Site, grants: Iterable[Grant]) -> bool:
-    """Whether Claude Code keeps keys from its commands, and the token that they get is none."""
+def _hides_secrets(site: Site, grants: Collection[Grant]) -> bool:
+    """Whether Claude Code keeps keys from its commands, the token that they get is none, and no tool shows them all."""
+    if any(shows_environment(each) for each in grants):
+        return False
     names = {each.name for grant in grants for each in grant.capabilities}
     return _is_scrubbed(site) and all(name in _TALKS for name in names if name.startswith("x.github."))
 
@@ -317,6 +322,8 @@ def _problems(site: Site, tree: Checkout) -> Iterator[Diagnostic]:
         yield finding("LDO554", at.location, message, hint="`workspace-write` lets it change the checkout")
     if at := broken_settings(site):
         yield finding("LDO153", at.location, "`settings` is no JSON, so Gemini CLI does not start")
+    elif (untrusted := without_trust(site)) is not None:
+        yield untrusted
     if unread := unread_settings(site, tree):
         message = f"`{unread[0]}` cannot be read here, so which tools Gemini CLI has is not known"
         yield finding("LDO154", unread[1].location, message)

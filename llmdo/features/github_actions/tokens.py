@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 from llmdo.base.diagnostic import place
 from llmdo.base.parts import items, table, text
 from llmdo.features.github_actions.workflow import WRITABLE, TokenPermissions, filled, written
-from llmdo.foreign.commands import commands, requests
+from llmdo.foreign.commands import commands, requests, saves
 from llmdo.foreign.gh import shown_by_gh
-from llmdo.foreign.lines import READS_GITHUB, WRITES
+from llmdo.foreign.lines import READS_GITHUB
 from llmdo.foreign.team import Grant
 from llmdo.policy.authority import Capability
 from llmdo.policy.shell.rules import UNLISTED
@@ -57,8 +57,6 @@ _READING = frozenset(
     }
 )  # fmt: skip
 """Commands that show files, and have no way to send them."""
-_WRITING = frozenset({"git diff", "git log", "git show", "tree"})
-"""Those of them that write what they show into any file by an option, `--output` of git or `-o`."""
 _OF_GH: dict[str, tuple[str, ...]] = {
     "issue": ("issues",), "label": ("issues",), "pr": ("pull-requests", "contents"), "release": ("contents",),
     "run": ("actions",), "workflow": ("actions",), "repo": ("contents",), "cache": ("actions",),
@@ -268,8 +266,8 @@ def by_command(
             "env.read",
             *map(str, sent),
         )  # of its own process a program sends any file
-    if not is_exact and "*" in pattern and not _WRITING.isdisjoint((" ".join(words[:2]), *words[:1])):
-        capabilities = (*capabilities, *WRITES)
+    if not is_exact:
+        capabilities = (*capabilities, *map(str, saves(pattern)))
     if capabilities:
         yield granted(tool, tool, capabilities, at, decision, is_open="proc.exec" in capabilities)
 

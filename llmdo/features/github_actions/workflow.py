@@ -194,7 +194,7 @@ class Variable:
 def variables_at(document: Document, route: Route) -> Iterator[Variable]:
     """The lines of `env` at a place."""
     for name, value in table(Place(document, (*route, "env")).data).items():
-        yield Variable(name, text(value), Place(document, (*route, "env", name), of_key=True))
+        yield Variable(name, written(value), Place(document, (*route, "env", name), of_key=True))
 
 
 def inputs_of(declared: object, passed: object, outer: Mapping[str, str]) -> dict[str, str]:

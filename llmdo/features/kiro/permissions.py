@@ -37,7 +37,7 @@ RULE_KEYS = frozenset({"capability", "effect", "exclude", "match"})
 _CAPABILITIES = {
     "all": ("*", ALL_SERVERS),
     "fs_read": ("fs_read", "glob", "grep", "code"),
-    "fs_write": ("fs_write",),
+    "fs_write": ("fs_write", "code"),
     "mcp": (ALL_SERVERS,),
     "shell": (SHELL,),
     "subagent": ("subagent",),

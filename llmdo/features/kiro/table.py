@@ -8,6 +8,8 @@ from llmdo.foreign.team import capability_of
 VERSION = "IDE 1.0, CLI 3.0"
 """The versions whose documentation this follows; agents of CLI 2 are read as well."""
 _TOOLS = "https://kiro.dev/docs/cli/reference/built-in-tools/"
+_CODE = "https://kiro.dev/docs/cli/code-intelligence/"
+"""Of which `pattern_rewrite` and the renaming of a symbol change files."""
 _AUTOPILOT = "https://kiro.dev/docs/chat/autopilot"
 _AGENTS = "https://kiro.dev/docs/custom-agents/configuration-reference/"
 _MCP = "https://kiro.dev/docs/mcp/configuration"
@@ -16,8 +18,8 @@ TABLE = (
     Line("fs_read", ("fs.list", "fs.read"), "allowed", "declared", _TOOLS),
     Line("glob", ("fs.list",), "allowed", "declared", _TOOLS),
     Line("grep", ("fs.list", "fs.read"), "allowed", "declared", _TOOLS),
-    Line("code", ("fs.read",), "allowed", "declared", _TOOLS),
     Line("fs_write", EDITS, "allowed", "declared", _AUTOPILOT),
+    Line("code", EDITS, "allowed", "declared", _CODE),
     Line("execute_bash", RUNS, "needs_approval", "open", _TOOLS),
     Line("use_aws", (capability_of("aws"),), "needs_approval", "open", _TOOLS),
     Line("web_fetch", FETCHES, "needs_approval", "declared", _TOOLS),

@@ -24,8 +24,8 @@ _NESTED = re.compile(r"[`({'\"]|<<")
 """What may hold commands of its own, or a text whose end is elsewhere."""
 _JOINT = re.compile(r"&&|\|\||(?<!>)\||;")
 _ANY = re.compile(r"[*?]")
-_UNDECIDED = frozenset({"cd", "chdir", "popd", "pushd"})
-"""Commands that opencode decides about by no rule."""
+_UNDECIDED = frozenset({"cd", "chdir", "popd", "push-location", "pushd", "set-location"})
+"""Commands that opencode decides about by no rule: it asks by `external_directory` about folders elsewhere."""
 _FOR_EACH = "write a rule for each of the commands"
 _DOES = {"needs_approval": "asks", "blocked": "refuses"}
 
@@ -34,6 +34,12 @@ def joint(pattern: str) -> str:
     """The first sign between commands in a pattern, which is part of no single command; empty without one."""
     match = _joint(pattern)
     return match[0] if match else ""
+
+
+def undecided(pattern: str) -> str:
+    """The command of a pattern about which opencode decides by no rule; empty for any other."""
+    name = pattern.split(maxsplit=1)[0] if pattern.split() else ""
+    return name if name in _UNDECIDED and not joint(pattern) else ""
 
 
 def may_be_text(pattern: str) -> bool:

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 from llmdo.base.diagnostic import excerpt
 from llmdo.base.parts import table
 from llmdo.base.values import replace
-from llmdo.features.opencode.patterns import instead, joint, may_be_text, where
+from llmdo.features.opencode.patterns import instead, joint, may_be_text, undecided, where
 from llmdo.features.opencode.table import SEARCH, SEARCHING_MODELS, TABLE
 from llmdo.foreign import reading, servers
 from llmdo.foreign.files import COUNTS, renaming
 from llmdo.foreign.instead import ASKED
 from llmdo.foreign.lines import WRITES_THERE
-from llmdo.foreign.permissions import LAST, WORDS, PermissionRule, PermissionRuling, RuleTable
+from llmdo.foreign.permissions import LAST, WORDS, PermissionRule, PermissionRuling, RuleTable, part
 from llmdo.policy.authority import STRICTNESS
 from llmdo.policy.shell.rules import UNLISTED
 from llmdo.syntax.document import Place
@@ -45,11 +45,23 @@ def matches(pattern: str, text: str) -> bool:
     return fnmatchcase(text, pattern.replace("[", "[[]"))
 
 
+def glob(pattern: str) -> str:
+    """A pattern of commands with `*` alone, which stands for at least as many: `?` is any one character here."""
+    return pattern.replace("?", "*")
+
+
 RULES = RuleTable(
     order=LAST,
+    part=lambda capability, pattern: part(capability, glob(pattern) if capability == UNLISTED else pattern),
+    globs=lambda pattern: (glob(pattern),),
     names=lambda rule, tool: matches(rule.tool, tool),
     whole=lambda rule, _tool: rule.pattern in ("*", "**"),
 )
+
+
+def about_call(rules: Iterable[PermissionRule], name: str) -> PermissionRule | None:
+    """The rule that decides whether an agent with these rules calls another one; None if it may for lack of any."""
+    return RULES.decided(rule for rule in RULES.about(rules, TASK) if matches(rule.pattern or "", name))
 
 
 def rules_of(files: Files, *tables: Place) -> Iterator[PermissionRule]:
@@ -108,13 +120,27 @@ def _note_replaced(
 
 def _in_force(files: Files, decided: Mapping[str, PermissionRule]) -> Iterator[PermissionRule]:
     """The rules of a table that do anything; notes the others."""
-    joined = {pattern for pattern, rule in decided.items() if rule.tool == COMMANDS and joint(pattern)}
-    _note_overruled(files, {pattern: rule for pattern, rule in decided.items() if pattern not in joined})
+    of_commands = {pattern for pattern, rule in decided.items() if rule.tool == COMMANDS}
+    idle = {pattern: name for pattern in of_commands if (name := undecided(pattern))}
+    joined = {pattern for pattern in of_commands if joint(pattern)}
+    apart = {*joined, *idle}
+    _note_overruled(files, {pattern: rule for pattern, rule in decided.items() if pattern not in apart})
     for pattern, rule in decided.items():
+        if pattern in idle:
+            _note_undecided(files, rule, idle[pattern])
+            continue
         if pattern in joined:
             _note_joined(files, rule, decided)
         if pattern not in joined or may_be_text(pattern):
             yield rule
+
+
+def _note_undecided(files: Files, rule: PermissionRule, name: str) -> None:
+    """Notes a rule that holds back a command which only changes the folder; one that allows it changes nothing."""
+    if rule.decision != "allowed":
+        message = f"opencode runs `{name}` whatever a rule about it says, so this one does nothing"
+        hint = "`external_directory` decides about folders outside of the project"
+        files.note("LDO151", rule.at._replace(of_key=True), message, hint)
 
 
 def _note_joined(files: Files, rule: PermissionRule, decided: Mapping[str, PermissionRule]) -> None:

@@ -14,8 +14,8 @@ from llmdo.features.opencode.headers import refusal
 from llmdo.features.opencode.permissions import (
     RULES,
     TASK,
+    about_call,
     grants_by,
-    matches,
     rules_of,
     rules_of_agent,
     searches,
@@ -66,6 +66,14 @@ MODES = "mode"
 HIDDEN = frozenset({"compaction", "summary", "title"})
 """Agents by which opencode sums up a conversation: they have no tools, unless the settings for all agents give some."""
 EVERY_TOOL = "every tool"
+
+
+def built_in_rules(name: str, at: Place) -> list[PermissionRule]:
+    """The rules that opencode itself has for an agent, below those of the project, as rules at a place."""
+    below: Mapping[tuple[str, str], Decision] = BUILT_IN[name][1] if name in BUILT_IN else {}
+    if name in HIDDEN:
+        below = {("*", "*"): "blocked"}
+    return [PermissionRule(tool, pattern, decision, at) for (tool, pattern), decision in below.items()]
 
 
 def read(tree: Tree) -> Team:
@@ -273,17 +281,13 @@ class _OpencodeProject:
         header = agent.header if is_declared else {}
         self._judge_keys(agent, header)
         at = agent.place("description") if is_declared else agent.tables[0]
-        nothing: Mapping[tuple[str, str], Decision] = {("*", "*"): "blocked"}
-        default_mode, below = BUILT_IN.get(name, ("all", nothing if name in HIDDEN else {}))
-        mode = header.get("mode", default_mode)
+        below = built_in_rules(name, at)
+        mode = header.get("mode", BUILT_IN.get(name, ("all",))[0])
         own = [*rules_of_agent(self.files, agent.tables)] if is_declared else []
-        rules = [
-            *(PermissionRule(tool, pattern, decision, at) for (tool, pattern), decision in below.items()),
-            *common,
-            *own,
-        ]
+        rules = [*below, *common, *own]
         description, model = header.get("description"), header.get("model")
-        toolset = None if own or not is_declared else _OF_ITS_KIND if ("*", "*") in below else EVERY_TOOL
+        has_few = any(rule.tool == "*" for rule in below)
+        toolset = None if own or not is_declared else _OF_ITS_KIND if has_few else EVERY_TOOL
         model_of = self._model(header, is_called=mode != "primary")
         grants = [*grants_by(rules, at, known, toolset, model_of)]
         grants += self.code.grants(rules)
@@ -331,7 +335,7 @@ class _OpencodeProject:
         """The agents that rules about `task` name; without such a rule it may call every one."""
         mine = RULES.about(rules, TASK)
         for other in names if mine else ():
-            last = RULES.decided(rule for rule in mine if matches(rule.pattern or "", other))
+            last = about_call(mine, other)
             decision = last.decision if last else "allowed"
             if other != name and decision != "blocked":
                 place = last.at if last and last.tool == TASK else at

@@ -45,6 +45,9 @@ _SLUG = re.compile(r"[a-zA-Z0-9-]+")
 _LINES = {line.tool: line for line in TABLE}
 _ASKS = "Roo Code, where a person has switched no approval on"
 _CODE = "Roo Code, which asks nobody about a tool in code"
+_TEXTS = frozenset({"customInstructions", "description", "whenToUse"})
+_OPTIONS = ("fileRegex", "description")
+"""The options of a group, each a text."""
 _REFUSED = "so Roo Code loads no mode of this file"
 
 
@@ -214,6 +217,9 @@ class _ModeReader:
         for key in ("name", "roleDefinition"):
             if not text(mode.get(key)):
                 self._refused(at, f"a mode needs a text as its `{key}`")
+        for key in sorted(_TEXTS & mode.keys()):
+            if not isinstance(mode[key], str):
+                self._refused(Place(document, (*route, key), of_key=True), f"`{key}` is no text")
         groups = mode.get("groups")
         if not isinstance(groups, list):
             self._refused(
@@ -227,8 +233,12 @@ class _ModeReader:
                 near = renaming(place, str(group), nearest(str(group), GROUPS))
                 hint = near or f"the groups are {', '.join(GROUPS)}"
                 self.files.note("LDO250", place, message, hint)
+            elif group == REMOVED:
+                continue
             elif group in seen:
                 self._refused(place, f"the group `{group}` is there twice")
+            elif why := _misfit(entry):
+                self._refused(place, why)
             seen.add(group)
 
     def _refused(self, at: Place, why: str) -> None:
@@ -239,6 +249,16 @@ def _group(entry: object) -> str | None:
     """The group of an entry: its name, or a list of it and its options."""
     name = next(iter(items(entry)), None) if isinstance(entry, list) else entry
     return name if isinstance(name, str) else None
+
+
+def _misfit(entry: object) -> str | None:
+    """What Roo Code refuses in an entry of a group that it has: a list is its name and a table of options, no more."""
+    if not isinstance(entry, list):
+        return None
+    if len(entry) != 2 or not isinstance(entry[1], dict):
+        return "a group in a list has one table of options behind its name, and nothing else"
+    misfit = next((key for key in _OPTIONS if not isinstance(entry[1].get(key, ""), str)), None)
+    return f"`{misfit}` of a group is no text" if misfit else None
 
 
 def _calling(at: Place) -> Grant:

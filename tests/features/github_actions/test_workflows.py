@@ -609,11 +609,10 @@ def test_the_line_that_a_hint_gives_takes_away_what_the_action_allows(
     )
     named = re.search(r"(?:--disallowedTools |disallowed_tools: )([^`]+)`", flow.hint or "")
     assert named
+    tools = ",".join((named[1], *re.findall(r"write `([^`]+)` into `disallowed_tools`", flow.hint or "")))
     path = tmp_path / ".github/workflows/claude.yml"
     key = "claude_args" if line.startswith("--") else "allowed_tools"
-    text = re.sub(
-        rf"{key}: .*", lambda _: f"{key}: {line.format(named[1])}", path.read_text(encoding="utf-8")
-    )
+    text = re.sub(rf"{key}: .*", lambda _: f"{key}: {line.format(tools)}", path.read_text(encoding="utf-8"))
     path.write_text(text, encoding="utf-8")
     after = findings.check(foreign.read("github-actions", tmp_path))
     assert {each.code for each in after} <= {"LDO152"}, "it has no token yet, which is noted as well"
