@@ -60,6 +60,7 @@ def foreign_reasons(read: Foreign) -> list[str]:
                 if agent := agents.get(hop.name):
                     known |= {(grant.origin, _at(grant.rule_at)) for grant in agent.grants}
                     known |= {(call.origin, _at(call.at)) for call in agent.calls}
+                    known.add((agent.format, None))
             wrong += [
                 f"{entry.name}: {row.capability}: {reason} {_at(reason.rule.at)}"
                 for reason in row.reasons
@@ -89,7 +90,7 @@ def test_alike_agents_of_several_files_are_each_told_of_their_own(tmp_path: Path
     assert foreign_reasons(read) == []
 
 
-RUN_BY_STEPS = {"github-actions-opencode-agent-of-its-action"}
+RUN_BY_STEPS = {"github-actions-opencode-agent-of-its-action", "github-actions-opencode-question-mark"}
 """Here a step of a workflow runs the agent of another format's file, whose rules are then the step's."""
 
 
