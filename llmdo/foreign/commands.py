@@ -40,7 +40,8 @@ _BY_OPTION = {
     "duckdb": ".shell", "go build": "-toolexec", "go test": "-exec", "go vet": "-vettool", "gsed": "e",
     "gtar": "--checkpoint-action", **dict.fromkeys(("mvn", "mvnw"), "exec:exec"), "mysql": "\\!", "psql": "\\!",
     "rsync": "-e", "sed": "e", "sqlite3": ".shell", "ssh": "ProxyCommand", "tar": "--checkpoint-action",
-    "vagrant ssh": "ProxyCommand", "wp": "--exec", "zip": "-TT",
+    "vagrant ssh": "ProxyCommand", **dict.fromkeys(("wget", "wget2"), "--use-askpass"), "wp": "--exec",
+    **dict.fromkeys(("gallery-dl", "youtube-dl", "yt-dlp"), "--exec"), "zip": "-TT",
 }  # fmt: skip
 """Beginnings of commands that run others by an option or another word, which may follow as well."""
 _RUN_BY_OPTION = {tuple(beginning.split()): option for beginning, option in _BY_OPTION.items()}
@@ -112,11 +113,17 @@ _VALUED_OF = {"toolbox": ("-c", "-d", "-r")}
 """More of them that are so of a program alone."""
 _NO_PROGRAM = re.compile(r"-.*|/[A-Za-z]|[A-Za-z_]\w*=.*|\d+[smhd]?")
 """Options, also those of `cmd`, variables and times before a program."""
-_REQUESTS = frozenset({"curl", "http", "https", "xh"})
-"""Programs that send a request, and write the answer to a file where an option says so; they run no other program.
-
-`wget` does, by `--use-askpass`.
-"""
+_REQUESTS = frozenset({"curl", "curlie", "http", "https", "wcurl", "xh", "xhs"})
+"""Programs that send a request, and write the answer to a file where an option says so; they run no other program."""
+_BROWSERS = frozenset({
+    "@playwright/cli", "agent-browser", "browsh", "elinks", "links", "links2", "lynx", "playwright-cli", "w3m",
+})  # fmt: skip
+"""Programs that show any page, also that of a file, and write what they show to a file."""
+_FETCHERS = _REQUESTS | _BROWSERS | {"aria2c", "gallery-dl", "wget", "wget2", "youtube-dl", "yt-dlp"}
+"""These, and programs that fetch what they are given the address of, and run another one by an option."""
+_OF_FETCHERS = tuple(map(Capability, sorted({*EDITS, *FETCHES})))
+_VERSIONED = re.compile(r"(?<=.)@[^/@]*$")
+"""The version of a package, which goes behind its name."""
 _SAVING = frozenset(
     tuple(each.split())
     for each in (
@@ -126,8 +133,6 @@ _SAVING = frozenset(
 )  # fmt: skip
 """Beginnings of commands that write what they show into a file by an option: `--output` of git, and `-o`."""
 _OF_WRITING = tuple(map(Capability, WRITES))
-_OF_REQUESTS = tuple(map(Capability, sorted({*EDITS, *FETCHES})))
-_PROGRAM = re.compile(r"[^\s:*]+")
 _PLAIN_NAMES = frozenset({
     "as", "cat", "comm", "cp", "du", "gh", "ip", "pr", "ps", "set", "ss", "systemd", "tc", "tr",
 })  # fmt: skip
@@ -137,6 +142,8 @@ _FIRST_NAMES = ("bash", "python", "node", "sh")
 _OF_SYSTEM = re.compile(r"(?:/usr(?:/local)?|/opt/homebrew)?/s?bin")
 _OF_PYTHON = re.compile(r"(?:.*/)?\.?v?env/(?:bin|Scripts)")
 """The folders of the programs of a system, and of an environment of Python."""
+_OF_PACKAGES = re.compile(rf"{_OF_SYSTEM.pattern}|(?:.*/)?node_modules/\.bin|{_OF_PYTHON.pattern}")
+"""The folders of programs that are no project's own."""
 
 _SHOWING = frozenset({("command", "-V"), ("command", "-v")})
 """Beginnings of commands that only show the program of a name."""
@@ -160,7 +167,7 @@ def commands(
     words = tuple(itertools.takewhile(lambda word: "*" not in word, words))
     if words[:2] in _SHOWING:
         return EXEC
-    if words[0] in _REQUESTS or words[0] in asked:
+    if _name(words[0]) in _REQUESTS or words[0] in asked:
         return EXEC
     if _runner(pattern):
         return UNLISTED
@@ -185,7 +192,10 @@ def through(tool: str) -> str:
     pattern = tool.partition("(")[2].removesuffix(")")
     words = _plain(tuple(map(_name, _REST.sub("", pattern).split())))
     options = (_RUN_BY_OPTION.get(words[:length]) for length in range(len(words), 0, -1))
-    option = next(filter(None, options), None) or _runner(pattern)
+    longer = (
+        each for known, each in _RUN_BY_OPTION.items() if len(words) > 1 and known[: len(words)] == words
+    )
+    option = next(filter(None, options), None) or next(longer, None) or _runner(pattern)
     return f", through `{option}`" if option else ""
 
 
@@ -222,6 +232,7 @@ def _name(word: str) -> str:
     """The name of a known program for its path, as in `.venv/bin/python` or `cmd.exe`; any other word as it is."""
     name = re.split(r"[/\\\\]", word)[-1].removesuffix(".exe")
     is_known = name in _OPEN or is_launcher(name) or any(name == first for first, *_ in _RUN_BY_OPTION)
+    is_known = is_known or bool(name in _FETCHERS and _OF_PACKAGES.fullmatch(word.removesuffix(f"/{name}")))
     return name if is_known else word
 
 
@@ -230,6 +241,10 @@ def _runs_others(words: tuple[str, ...], options: Mapping[tuple[str, ...], str])
     plain = _plain(words)
     if any(plain[: len(each)] == each for each in options) or (len(plain) == 1 and plain[0] in _OPEN):
         return True
+    if any(plain == each[: len(plain)] for each in (*options, *_BEFORE_OTHERS)) and (
+        len(plain) > 1 or len(words) == len(plain) == 1
+    ):
+        return True  # the rest of such a beginning may follow
     if "-m" in words and words[0].startswith("py"):
         return _runs_others(words[words.index("-m") + 1 :] or words[:1], options)
     before = max((len(each) for each in _BEFORE_OTHERS if _begins(plain, each)), default=0)
@@ -257,7 +272,10 @@ def besides(pattern: str, *, is_prefix: bool = False) -> tuple[Capability, ...]:
 
 
 def talks(pattern: str, *, is_prefix: bool = False) -> tuple[Capability, ...]:
-    """The capabilities of a request, or of a command of `gh`, if the matching commands are such."""
+    """The capabilities of a request, or of a command of `gh`, if the matching commands are such.
+
+    What a pattern raises, each wider one does that names the program.
+    """
     return requests(pattern, is_prefix=is_prefix) or _by_gh(pattern, is_prefix=is_prefix)
 
 
@@ -276,16 +294,34 @@ def saves(pattern: str, *, is_prefix: bool = False) -> tuple[Capability, ...]:
 def _by_gh(pattern: str, *, is_prefix: bool) -> tuple[Capability, ...]:
     """The capabilities of the matching commands of GitHub's own program."""
     before, star, _ = pattern.partition("*")
-    program, *words = _plain(tuple(map(_name, before.removesuffix(":").split()))) or ("",)
+    program, *words = _started(before)
     is_stem = bool(star) and not before.endswith((" ", ":"))
-    raised = of_gh(words, is_open=is_prefix or bool(star), is_stem=is_stem) if program == GH and words else ()
+    raised = of_gh(words, is_open=is_prefix or bool(star), is_stem=is_stem) if program == GH else ()
     return tuple(map(Capability.parse, raised))
 
 
 def requests(pattern: str, *, is_prefix: bool = False) -> tuple[Capability, ...]:
-    """The capabilities of a request to any host, if the matching commands send one."""
-    program = _PROGRAM.match(pattern.strip()) if is_prefix or "*" in pattern else None
-    return _OF_REQUESTS if program and program[0] in _REQUESTS else ()
+    """The capabilities of a request to any host, or of a page of any, if the matching commands send one."""
+    before, star, _ = pattern.partition("*")
+    is_open = is_prefix or bool(star)
+    return _OF_FETCHERS if is_open and _VERSIONED.sub("", _started(before)[0]) in _FETCHERS else ()
+
+
+def _started(beginning: str) -> tuple[str, ...]:
+    """The words of a command from the program on that does the work: behind `sudo`, `npx` or `timeout 5`.
+
+    An empty one if none is named.
+    """
+    words = _plain(tuple(map(_name, beginning.removesuffix(":").split())))
+    while words and words[0] != GH and (before := _before_another(words)):
+        words = words[before:]
+    return words or ("",)
+
+
+def _before_another(words: tuple[str, ...]) -> int:
+    """The number of words before the command that these start; 0 if they start none."""
+    known = (len(each) for each in (*_BEFORE_OTHERS, *BEFORE_PROGRAMS) if _begins(words, each))
+    return max(known, default=int(words[0] in WRAPPERS))
 
 
 def only_shows(pattern: str) -> bool:

@@ -56,6 +56,8 @@ def of_gh(words: Sequence[str], *, is_open: bool, is_stem: bool) -> tuple[str, .
 
     `is_open`: any words may follow. `is_stem`: the last of them may go on as well, as in `gh issue c*`.
     """
+    if not words:
+        return (*READS_GITHUB, *WRITES_GITHUB) if is_open else ()
     raised = [
         each
         for noun, verb in _meant(words, is_stem=is_stem)

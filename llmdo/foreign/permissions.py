@@ -148,7 +148,7 @@ def parted(
 ) -> tuple[Capability, ...]:
     """The part of each capability for a pattern, and what its commands do besides."""
     parts = tuple(part(each, pattern) for each in capabilities)
-    if UNLISTED not in capabilities or UNLISTED in parts:
+    if UNLISTED not in capabilities:
         return parts
     more = (each for glob in globs(pattern) for each in besides(glob, is_prefix=is_prefix))
     return tuple(dict.fromkeys((*parts, *more)))

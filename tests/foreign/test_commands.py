@@ -10,6 +10,8 @@ from llmdo import foreign
 from llmdo.foreign import findings
 from llmdo.foreign.commands import besides, commands, through
 from llmdo.policy.authority import Capability
+from llmdo.policy.shell.programs import BEFORE_PROGRAMS, OPEN_BY_OPTION
+from llmdo.policy.shell.rules import UNLISTED
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -88,6 +90,8 @@ def test_other_patterns_are_part_of_it(pattern: str) -> None:
         "docker --context dev run *", "gh -R desk/site *", "kubectl -n dev *", "kubectl -n dev exec *", "go -C api run *",
         "behave:*", "cucumber-js *", "robot:*", "nose2:*", "bats *", "wdio *", "ctest:*", "rebar3 *", "nyc:*",
         "trivy:*", "trivy plugin *", "trivy plugin run:*", "checkov:*", "checkov -d .:*",
+        "gh repo:*", "gh -R desk/site gist *", "docker container:*", "gcloud compute *", "pyenv *", "volta *", "asdf:*",
+        "yt-dlp *", "yt-dlp -f best:*", "wget -q *",
         "poetry -C api *", "bun --cwd web *", "docker-compose -f dev.yml *", "just -f web/justfile *", "npx --package x *",
     ],
 )  # fmt: skip
@@ -111,6 +115,7 @@ def test_a_runner_whose_command_or_code_is_left_open_is_the_whole_shell(pattern:
         "cargo +nightly fmt *", "docker --context dev ps *", "gh -R desk/site pr view *", "kubectl -n dev get *",
         "docker-compose -f dev.yml ps *", "bun --filter web test *",
         "behave features:*", "rebar3 eunit *", "trivy image:*", "trivy plugin list:*",
+        "gh repo view *", "docker container ls *", "pyenv versions *", "pyenv --version *", "/usr/bin/curl *",
     ],
 )  # fmt: skip
 def test_a_runner_whose_command_is_named_is_not(pattern: str) -> None:
@@ -174,7 +179,56 @@ def test_a_command_that_sends_a_request_is_one_to_any_host_and_writes_files(patt
     assert {"net.connect", "fs.write", "data.untrusted"} <= set(map(str, besides(pattern)))
 
 
-@pytest.mark.parametrize("pattern", ["curl https://example.com/health", "git status:*", "ncat *"])
+@pytest.mark.parametrize(
+    "pattern",
+    [
+        "playwright-cli:*", "npx agent-browser *", "npx -y agent-browser open *", "npx @playwright/cli@latest:*",
+        "node_modules/.bin/playwright-cli *", "lynx -dump *", "w3m:*", "wget *", "aria2c *", "uvx yt-dlp *",
+        "npm exec agent-browser *", "timeout 10 curl *", "/usr/bin/curl *", "sudo https:*", "FORMS=1 curl *",
+    ],
+)  # fmt: skip
+def test_a_browser_and_a_fetcher_bring_pages_and_send_whoever_starts_them(pattern: str) -> None:
+    assert {"net.connect", "data.untrusted"} <= set(map(str, besides(pattern)))
+
+
+OTHERS = (("docker", "container", "run"), ("gcloud", "compute", "ssh"), ("pyenv", "exec"), ("volta", "run"))
+
+
+def known_beginnings() -> list[tuple[str, ...]]:
+    return sorted({*BEFORE_PROGRAMS, *(tuple(each.split()) for each in OPEN_BY_OPTION), *OTHERS})
+
+
+@pytest.mark.parametrize("words", known_beginnings(), ids=" ".join)
+def test_a_beginning_that_goes_on_to_be_that_of_a_runner_is_one(words: tuple[str, ...]) -> None:
+    wider = [" ".join(words[:length]) for length in range(1, len(words) + 1)]
+    raised = [commands(f"{each} *") for each in wider]
+    assert sorted(raised, key=lambda each: each != UNLISTED) == raised
+
+
+@pytest.mark.parametrize(
+    "noun", ["", "api", "gist", "issue", "label", "pr", "project", "release", "repo", "run", "search"]
+)
+@pytest.mark.parametrize(
+    "verb", ["", "clone", "co", "comment", "create", "delete", "edit", "list", "upload", "view"]
+)
+@pytest.mark.parametrize("before", ["", "sudo ", "timeout 5 ", "/usr/bin/"])
+def test_a_wider_pattern_raises_all_that_a_narrower_one_does(before: str, noun: str, verb: str) -> None:
+    narrow = f"{before}gh {noun} {verb}".strip()
+    wider = [f"{narrow[:length].rstrip()}*" for length in range(len(f"{before}gh"), len(narrow) + 1)]
+    words = narrow.split(" ")
+    wider += [
+        " ".join(words[:length]) + end
+        for length in range(before.count(" ") + 1, len(words) + 1)
+        for end in (" *", ":*")
+    ]
+    for ending in ("", " *", ":*"):
+        raised = {*map(str, besides(narrow + ending))}
+        assert [each for each in wider if not raised <= {*map(str, besides(each))}] == []
+
+
+@pytest.mark.parametrize(
+    "pattern", ["curl https://example.com/health", "git status:*", "ncat *", "./tools/http *", "npx *"]
+)
 def test_a_whole_command_and_another_program_send_no_request_of_the_models_choice(pattern: str) -> None:
     assert besides(pattern) == ()
 

@@ -241,7 +241,10 @@ def _in_place(files: Edited, match: re.Match[str], place: str) -> None:
         _in_python(files, path, offset)
         return
     pair = _KEY.fullmatch(line)
-    if pair and offset is not None and pair["key"] == name:
+    around = next(reversed(files.chain(path, offset)), None) if path.endswith(".yml") else None
+    if around and str(around.name).startswith("OPENCODE_"):
+        _into_variable(files, path, around.value, line)
+    elif pair and offset is not None and pair["key"] == name:
         files.set_pair(path, _pair_named(files, path, offset, name), line)
     elif pair and offset is None and pair["key"] == name:
         files.insert(path, files.tree(path), line)
@@ -326,11 +329,20 @@ def _into_json(files: Edited, path: str, more: dict[str, Any]) -> None:
     files.put(path, 0, len(text), json.dumps(merged(data, more), indent=2))
 
 
+def _into_variable(files: Edited, path: str, value: yaml.Node, line: str) -> None:
+    """Writes keys into the settings of opencode that a variable of a step is."""
+    settings = json.dumps(merged(json.loads(str(value.value)), json.loads(f"{{{line}}}")))
+    files.put(path, value.start_mark.index, files.end(path, value), f"'{settings}'")
+
+
 def _into(files: Edited, match: re.Match[str], place: str) -> None:
     line, target = match["line"], match["key"]
     path, offset = files.at(place)
     if target.endswith((".json", ".jsonc")):
         _into_json(files, target, json.loads(line if line.startswith("{") else f"{{{line}}}"))
+    elif target.startswith("OPENCODE_"):
+        value = _pair_named(files, path, offset, target).value
+        _into_variable(files, path, value, line)
     elif _KEY.fullmatch(line):
         files.insert(path, _pair_named(files, path, offset, target).value, line)
     elif "." in target:

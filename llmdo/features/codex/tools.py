@@ -20,7 +20,7 @@ from llmdo.foreign.known_servers import asks_first
 from llmdo.foreign.lines import EDITS
 from llmdo.foreign.team import MAX_NAME, Grant
 from llmdo.policy.authority import Capability
-from llmdo.policy.shell.rules import UNLISTED
+from llmdo.policy.shell.rules import EXEC, UNLISTED
 from llmdo.syntax.document import Document, Place
 from llmdo.syntax.tree import parse
 
@@ -71,12 +71,11 @@ def allowed_commands(files: Files, source: Source) -> Iterator[AllowedCommands]:
         patterns = [" ".join(each) for each in islice(product(*words), MAX_COMMANDS)] if words else [""]
         raised = {commands(pattern, is_prefix=True) for pattern in patterns}
         raised.update(each for pattern in patterns for each in besides(pattern, is_prefix=True))
-        is_any = UNLISTED in raised or not words
+        if UNLISTED in raised or not words:
+            raised = {UNLISTED, *(raised - {EXEC})}
         beginnings = tuple(each for each in patterns if len(each.split()) == len(words) > 0)
         shown = excerpt(" ".join("|".join(each) for each in words) or "...")
-        yield AllowedCommands(
-            (UNLISTED,) if is_any else tuple(sorted(raised, key=str)), at, beginnings, shown
-        )
+        yield AllowedCommands(tuple(sorted(raised, key=str)), at, beginnings, shown)
 
 
 def _calls(source: Source) -> list[ast.Call] | None:
@@ -191,7 +190,7 @@ class CodexTools:
         for rule in self.rules:
             origin = rule.at.document.source.path
             grant = self._grant("unsandboxed shell, by a rule", "allowed", origin, rule.at)
-            alike = [each.text for each in self.rules if each.capabilities == rule.capabilities]
+            alike = [each.text for each in self.rules if _is_alike(each.capabilities, rule.capabilities)]
             yield replace(
                 grant,
                 tool=whole.tool if is_free else f"unsandboxed {alike[0]}",
@@ -276,6 +275,11 @@ def judge_servers(files: Files, layers: ConfigLayers) -> None:
             if isinstance(mode := place.data, str) and mode not in _MODES:
                 message = f"Codex does not know the approval mode `{excerpt(mode)}`"
                 files.note("LDO151", place, message, did_you_mean(mode, _MODES))
+
+
+def _is_alike(either: Sequence[Capability], other: Sequence[Capability]) -> bool:
+    """Whether two rules allow the same, or both any command."""
+    return either == other or (UNLISTED in either and UNLISTED in other)
 
 
 def _tools(server: Mapping[str, object]) -> Iterator[tuple[str, tuple[object, *tuple[str, ...]]]]:

@@ -14,7 +14,14 @@ from llmdo.base.source import Source
 from llmdo.base.values import dataclass, field
 from llmdo.features.gh_aw import FILES
 from llmdo.features.gh_aw.strangers import kept_out, starts_of
-from llmdo.features.gh_aw.tools import FIREWALL, grants_of, is_sandboxed, judge_tools, written_by_jobs
+from llmdo.features.gh_aw.tools import (
+    FIREWALL,
+    allows_all,
+    grants_of,
+    is_sandboxed,
+    judge_tools,
+    written_by_jobs,
+)
 from llmdo.foreign import reading
 from llmdo.foreign.events import models_addresses
 from llmdo.foreign.files import Files
@@ -103,7 +110,7 @@ class _WorkflowReader:
             description=next(
                 (words for key in ("description", "name") if isinstance(words := data.get(key), str)), None
             ),
-            grants=tuple(grants_of(parts, text.prompt, at)),
+            grants=tuple(grants_of(parts, text.prompt, at, runs_all=allows_all(self._lock(main)))),
             events=tuple(models_addresses(_variables(main))),
             in_checkout=True,
             starts=tuple(starts_of(main)),
@@ -118,6 +125,11 @@ class _WorkflowReader:
         if source is None:
             return None
         return reading.text(Source(path, _INDENTED.sub("---", source.text, count=2)), KEYS)
+
+    def _lock(self, main: Document) -> str:
+        """The workflow that gh-aw made of a file; empty without one."""
+        locked = self.files.tree.read(main.source.path.removesuffix(".md") + ".lock.yml")
+        return locked[0].text if locked else ""
 
     def _until(self, main: Document) -> str:
         """The time at which a workflow stops itself, as the end of a sentence: by its lock, which has the date."""

@@ -109,6 +109,7 @@ TO_BRANCHES = frozenset({"create-pull-request", "push-to-pull-request-branch"})
 
 _LINES = {line.tool: line for line in TABLE}
 _NO_EFFECT = "what others write is then not read"
+_ALLOWS_ALL = "--allow-all-tools"
 _EVERYTHING = frozenset({":*", "*"})
 RUN, READS = "proc.exec", "proc.exec.read"
 
@@ -121,8 +122,16 @@ class _NamedTool:
     at: Place
 
 
-def grants_of(documents: Sequence[Document], prompt: str, at: Place) -> Iterator[Grant]:
-    """The grants of a workflow by its own header, the first, and those that it imports; `at` is its own place."""
+def allows_all(lock: str) -> bool:
+    """Whether a compiled workflow runs its agent with a flag that allows every tool, as older versions of gh-aw do."""
+    return any(_ALLOWS_ALL in line and "threat-detection" not in line for line in lock.splitlines())
+
+
+def grants_of(documents: Sequence[Document], prompt: str, at: Place, *, runs_all: bool) -> Iterator[Grant]:
+    """The grants of a workflow by its own header, the first, and those that it imports; `at` is its own place.
+
+    `runs_all`: its lock allows every tool of the engine, whatever `tools` says, once it has all of `bash`.
+    """
     for event, place in opened(documents[0]):
         line = _LINES["on.EVENT, roles: all"]
         yield from _grants(line, f"on.{event}", event, place, "take `roles: all` out of `on`")
@@ -136,6 +145,7 @@ def grants_of(documents: Sequence[Document], prompt: str, at: Place) -> Iterator
     yield from _edit(tools, documents[0], outputs, at)
     for grant in _bash(tools, documents[0], outputs, at):
         yield _confined(grant, documents)
+        yield from _fetched_anyway(grant, documents) if runs_all else ()
     for name, tool in tools.items():
         if name in ("github", "edit", "bash") or tool.value is False:
             continue
@@ -294,6 +304,17 @@ def _fetching(grant: Grant, documents: Sequence[Document]) -> Grant:
         return grant
     left = {each for each in grant.capabilities if each.name != CONNECTS}
     return replace(grant, capabilities=tuple(sorted({*left, *sent_to(documents)}, key=str)))
+
+
+def _fetched_anyway(shell: Grant, documents: Sequence[Document]) -> Iterator[Grant]:
+    """The fetching of pages from the hosts of the firewall, which Copilot has in a run that allows every tool."""
+    is_whole = UNLISTED in shell.capabilities and _engine(documents).startswith(COPILOT)
+    if not is_whole or not is_sandboxed(documents[0]) or not sent_to(documents):
+        return
+    narrower = "write `bash: [cat, ls]` " + ("under `tools`" if shell.is_default else "in place of `bash`")
+    for grant in _grants(_LINES["web-fetch"], "engine", "web_fetch", shell.at, narrower):
+        loss = "it then runs these commands alone, and has no other tool than those that are named"
+        yield replace(_fetching(grant, documents), loss=loss)
 
 
 def _engine(documents: Sequence[Document]) -> str:

@@ -119,7 +119,10 @@ def document_of(value: str, at: Place) -> Document | None:
     except (ValueError, RecursionError):
         return None
     span = at.location.span
-    return Document(at.document.source, table(data), lambda: {("permissions",): (span, span)} if span else {})
+    known = table(data)
+    return Document(
+        at.document.source, known, lambda: {(key,): (span, span) for key in known} if span else {}
+    )
 
 
 def json_of(value: str, at: Place, tree: Checkout, *, is_strict: bool = True) -> Document | None:

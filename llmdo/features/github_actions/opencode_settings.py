@@ -22,7 +22,7 @@ from llmdo.foreign.instead import few_tools
 from llmdo.foreign.permissions import WORDS
 from llmdo.foreign.reading import without_comments
 from llmdo.foreign.team import MAX_NAME
-from llmdo.syntax.document import Place
+from llmdo.syntax.document import Document, Place
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from llmdo.features.github_actions.workflow import Variable
     from llmdo.foreign.permissions import PermissionRule
     from llmdo.foreign.team import Grant
-    from llmdo.syntax.document import Document
 
 PERMISSION = "OPENCODE_PERMISSION"
 _OWN = "OPENCODE_CONFIG"
@@ -49,6 +48,14 @@ _IS_PATH = re.compile(r"[\w.-]+(?:/[\w.-]+)*")
 _IS_JSON = (".json", ".jsonc")
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _VariableSettings(Document):
+    """The settings in a variable of a step."""
+
+    name: str
+    at: Place
+
+
 def documents_at(site: Site, tree: Checkout) -> list[Document]:
     """All settings at a step, the uppermost last."""
     project = [document for path in SETTINGS if (document := tree.json(path))]
@@ -62,9 +69,11 @@ def settings_in(site: Site, name: str) -> Document | None:
     variable = site.variables.get(name)
     if variable is None or not variable.value.strip():
         return None
-    if name == PERMISSION:
-        return document_of(f'{{"permission": {variable.value}}}', variable.at)
-    return document_of(without_comments(variable.value), variable.at)
+    value = f'{{"permission": {variable.value}}}' if name == PERMISSION else without_comments(variable.value)
+    read = document_of(value, variable.at)
+    if read is None:
+        return None
+    return _VariableSettings(source=read.source, data=read.data, index=read.index, name=name, at=variable.at)
 
 
 def _own_file(site: Site, tree: Checkout) -> Document | None:
@@ -188,7 +197,8 @@ def _written(rules: Iterable[PermissionRule]) -> dict[str, object]:
 
 def narrower_at(site: Site, tree: Checkout) -> str:
     """The hint for a run of opencode with every tool: a list of them in the settings that count."""
-    path, document = _to_edit(documents_at(site, tree))
+    files = [each for each in documents_at(site, tree) if not isinstance(each, _VariableSettings)]
+    path, document = _to_edit(files)
     line = few_tools(FORMAT, Place(document, ())) if document else f"{{{FORMAT.few_in_json}}}"
     return f"write `{line}` into `{path}`, {NEEDS}; {LOSES}{f', {OF_ALL}' if path in SETTINGS else ''}"
 
@@ -220,6 +230,9 @@ def denial_of(tool: str, documents: Sequence[Document]) -> Denial:
     path, document = _to_edit(documents)
     if document is None:
         return Denial(f'write `{{"permission": {{"{tool}": "deny"}}}}` into `{path}`')
+    if isinstance(document, _VariableSettings):
+        line = f'"{tool}": "deny"' if path == PERMISSION else f'"permission": {{"{tool}": "deny"}}'
+        return Denial(f"write `{line}` into `{path}`", document.at)
     if isinstance(document.data.get("permission"), dict):
         permission = Place(document, ("permission",), of_key=True)
         return Denial(f'write `"{tool}": "deny"` under `permission` of `{path}`', permission)
@@ -233,7 +246,13 @@ def of_everybody(path: str) -> str:
 
 
 def _to_edit(documents: Sequence[Document]) -> tuple[str, Document | None]:
-    """The file into which a rule goes that is about a job, with its settings if it is there: best that of the step."""
+    """The place of a rule that is about a job, with its settings if it is there: best the step's own variable or file.
+
+    Settings in a variable are above all others, and those of one step alone.
+    """
+    for document in reversed(documents):
+        if isinstance(document, _VariableSettings):
+            return document.name, document
     files = (each for each in documents if each.source.path.endswith(_IS_JSON))
     first = next(files, None)
     return (first.source.path, first) if first else (SETTINGS[0], None)

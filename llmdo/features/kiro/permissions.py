@@ -149,7 +149,7 @@ def _as_wide(rules: Iterable[PermissionRule], line: Line) -> list[PermissionRule
         rule
         for rule in RULES.about(rules, line.tool)
         if rule.decision == "allowed"
-        and (RULES.whole(rule, line.tool) or RULES.parted(line.raised, rule) == line.raised)
+        and (RULES.whole(rule, line.tool) or {*line.raised} <= {*RULES.parted(line.raised, rule)})
     ]
 
 

@@ -290,7 +290,8 @@ def _grants(
 
 
 def _is_alike(ruling: PermissionRuling, other: PermissionRuling) -> bool:
-    """Whether two parts of a tool are allowed that raise the same, or both write to GitHub and run no other command."""
+    """Whether two parts of a tool are allowed that raise the same, that both run any command, or write to GitHub."""
     either = (ruling.capabilities, other.capabilities)
-    write = all(WRITES_THERE in each and UNLISTED not in each for each in either)
-    return (write or either[0] == either[1]) and ruling.decision == other.decision == "allowed"
+    run = [UNLISTED in each for each in either]
+    is_alike = all(run) or (not any(run) and all(WRITES_THERE in each for each in either))
+    return (is_alike or either[0] == either[1]) and ruling.decision == other.decision == "allowed"

@@ -20,12 +20,13 @@ from llmdo.foreign.permissions import parted
 from llmdo.foreign.team import MAX_NAME, Agent, Team, capability_of
 from llmdo.graph.described import Server
 from llmdo.policy.authority import Capability
+from llmdo.policy.shell.programs import RUNNERS, WRAPPERS
 from llmdo.policy.shell.rules import UNLISTED
 from llmdo.syntax import frontmatter
 from llmdo.syntax.document import Place
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Collection, Iterator, Sequence
 
     from llmdo.base.diagnostic import Diagnostic
     from llmdo.base.source import Source
@@ -54,6 +55,12 @@ _BY_NAME = {
 }
 _CONNECTS = Capability("net.connect")
 _OF_SERVER = re.compile(r"mcp__(?P<server>.+?)(?:__.*)?|(?P<path>[\w.-]+)/.+")
+_SERVERS = (".github/mcp.json", ".mcp.json")
+_ASKED_BY_CLAUDE = frozenset({"find"})
+"""Programs of which Claude Code, whose folder of skills may be a link, lets no pattern run another program.
+
+Since 2.1.113, by https://code.claude.com/docs/en/permissions; Copilot's command line 1.0.102 was watched to.
+"""
 _HEEDED = "`allowed-tools` of the skill"
 _UNHEEDED = "up to the client, which is not known to heed `allowed-tools`"
 _INSTALLED = "up to the client that it is installed for"
@@ -65,6 +72,7 @@ _OF_COPILOT = {
 """The names of tools that it heeds in a skill, in small letters: that it knows those of others, no page says."""
 _WHOLE = re.compile(r"[\w@%+=:,./-]+(?: [\w@%+=:,./-]+)+")
 """A command without placeholders, quotes or what a shell puts between two."""
+_WHOLE_OR_NONE = "name whole commands, without `*` at their end, or take the rule out"
 _RUNS = "the client, before a command that nothing allows"
 
 
@@ -173,31 +181,49 @@ class _SkillReader:
         )
 
     def _allowed(self, allowed: Sequence[ToolItem]) -> Iterator[Grant]:
-        free = tuple(
-            f"{tool}({pattern})" if pattern else tool
+        declared = self._declared(allowed)
+        free = [
+            _written(tool, pattern)
             for tool, pattern, at in allowed
             if _line(tool) is _LINES["Bash"] and _sends(_grant(_line(tool), pattern, at))
-        )
+        ]
+        by_server: dict[str, list[str]] = {}
+        for tool, pattern, _ in allowed:
+            by_server.setdefault(_server_of(tool, declared), []).append(_written(tool, pattern))
         for tool, pattern, at in allowed:
             if tool.lower() in HARMLESS:
                 continue
-            if server := _OF_SERVER.fullmatch(tool):
-                name = server["server"] or server["path"]
-                grant = servers.grant(name, Server(), at, "allowed", _HEEDED)
+            if server := _server_of(tool, declared):
+                grant = servers.grant(server, declared.get(server, Server()), at, "allowed", _HEEDED)
             else:
                 grant = _grant(_line(tool), pattern, at)
             is_heeded = self.is_heeded and _is_known_to_copilot(tool)
-            if (is_heeded or self.is_to_install) and grant.capabilities == (UNLISTED,):
-                rule = excerpt(f"{tool}({pattern})" if pattern else tool)
-                way = through(f"{tool}({pattern})") if pattern else ""
-                client = " by a client that heeds `allowed-tools`" if self.is_to_install else ""
-                message = f"`{rule}` lets every command run without a question while the skill is loaded{client}{way}"
-                self.files.note("LDO554", at, message, _narrower(tool, pattern, self.text.prompt))
+            is_shell = _line(tool) is _LINES["Bash"]
+            if (is_heeded or self.is_to_install) and is_shell and UNLISTED in grant.capabilities:
+                self._runs_any(tool, pattern, at)
             if not is_heeded:
                 origin = _INSTALLED if self.is_to_install else _UNHEEDED
                 grant = replace(grant, decision="needs_approval", origin=origin)
-            is_one_of_many = len(free) > 1 and _line(tool) is _LINES["Bash"] and _sends(grant)
-            yield replace(grant, rule_at=at, unasked_by=free if is_one_of_many else ())
+            alike = by_server[server] if server else free if is_shell and _sends(grant) else []
+            yield replace(grant, rule_at=at, unasked_by=tuple(alike) if len(alike) > 1 else ())
+
+    def _declared(self, allowed: Sequence[ToolItem]) -> dict[str, Server]:
+        """The servers that the project's files declare for Copilot's command line, if the skill may name one."""
+        if all(_line(tool) in TABLE or tool.lower() in HARMLESS for tool, _, _ in allowed):
+            return {}
+        documents = filter(None, map(self.files.json, _SERVERS))
+        known = (servers.servers_in(document, "mcpServers") for document in documents)
+        return {name: server for each in known for name, (server, _) in each.items()}
+
+    def _runs_any(self, tool: str, pattern: str | None, at: Place) -> None:
+        """Notes a rule that lets every command run."""
+        client = " by a client that heeds `allowed-tools`" if self.is_to_install else ""
+        if pattern and commands(pattern, asked=_ASKED_BY_CLAUDE) != UNLISTED:
+            client = " by Copilot's command line"
+        way = through(f"{tool}({pattern})") if pattern else ""
+        rule = excerpt(_written(tool, pattern))
+        message = f"`{rule}` lets every command run without a question while the skill is loaded{client}{way}"
+        self.files.note("LDO554", at, message, _narrower(tool, pattern, self.text.prompt))
 
     def _scripts(self, allowed: Sequence[ToolItem]) -> Iterator[Grant]:
         """The programs in its folder, which the client's shell runs."""
@@ -234,10 +260,25 @@ def _line(tool: str) -> Line:
     )
 
 
+def _written(tool: str, pattern: str | None) -> str:
+    return f"{tool}({pattern})" if pattern else tool
+
+
+def _server_of(tool: str, declared: Collection[str]) -> str:
+    """The server of which a tool is, by the form of its name or as a file declares it; empty for another tool."""
+    if match := _OF_SERVER.fullmatch(tool):
+        return match["server"] or match["path"]
+    return tool if tool in declared else ""
+
+
 def _is_known_to_copilot(tool: str) -> bool:
-    """Whether a tool is one about which Copilot asks no more where a skill allows it."""
+    """Whether a tool is one about which Copilot asks no more where a skill allows it.
+
+    Watched with its command line 1.0.102: `SERVER` and `SERVER(TOOL)` allow the tools of a server, and not the names
+    that other clients have for them.
+    """
     name = tool.lower()
-    return name in _OF_COPILOT.get(_line(tool).tool, (name,))
+    return not _OF_SERVER.fullmatch(tool) and name in _OF_COPILOT.get(_line(tool).tool, (name,))
 
 
 def _grant(line: Line, pattern: str | None, at: Place) -> Grant:
@@ -267,7 +308,7 @@ def _narrower(tool: str, pattern: str | None, prompt: str) -> str:
     hint = "allow the commands that it needs by their first words"
     words = re.split(r"[ :*]+", (pattern or "").strip(" :*"))
     if len(words) > 1:
-        return "name whole commands, without `*` at their end, or take the rule out"
+        return _WHOLE_OR_NONE
     program = words[0]
     if not program:
         return hint
@@ -281,4 +322,8 @@ def _narrower(tool: str, pattern: str | None, prompt: str) -> str:
             return f"name whole commands, such as `{tool}({whole})`"
     if used:
         return "name whole commands, without `*` at their end"
-    return f"write more of each command than `{program}`, such as the script that it runs"
+    if commands(f"{program} x *") == UNLISTED:
+        return _WHOLE_OR_NONE
+    what = "program" if program in WRAPPERS else "script" if program in RUNNERS else ""
+    rest = f"such as the {what} that it runs" if what else "at least its next word"
+    return f"write more of each command than `{program}`, {rest}"
