@@ -266,8 +266,8 @@ def _tools_named(after: Foreign, each: Diagnostic) -> list[str]:
         return []
     words = {word for line in names_in(hint) for word in re.findall(r"[\w-]+", line)}
     words |= {f"fs_{word}" for word in words}
-    if "`memory`" in hint:
-        words |= {"Edit", "Write"}
+    if "which its `memory` brings" in hint:
+        words |= set(re.findall(r"(?:Edit|Write)(?=`)", hint))
     tools = {
         re.split(r"[/( ]", each.tool)[0]
         for each in agent.grants
