@@ -34,8 +34,6 @@ if TYPE_CHECKING:
     Mark = MarkOfPython | MarkOfC
 
 FENCE = "---"
-_BEFORE = len(FENCE) + 1
-"""The characters before a header."""
 
 MAX_HEADER = 64 * 1024  # bytes: more is a missing closing line
 MAX_NESTING = 16
@@ -130,7 +128,7 @@ def parse(
     problems = tuple(reader.problems)
     # Whatever went wrong first: the conflict is the reason, and no key starts like that.
     if problems and (marker := _MERGE_MARKER.search(header)):
-        problems = (merge_conflict(source, marker, _BEFORE),)
+        problems = (merge_conflict(source, marker),)
     return Document(source, reader.data, find, problems)
 
 
@@ -203,7 +201,7 @@ class _HeaderReader:
     def read(self, header: str) -> None:
         """Reads all of `header`, or as far as it can be read."""
         if hidden := _INVISIBLE_BREAKS.search(header):
-            self.problems.append(bad_character(self._source, hidden, _BEFORE))
+            self.problems.append(bad_character(self._source, hidden))
             return
         handlers = self._handlers
         try:
@@ -216,7 +214,7 @@ class _HeaderReader:
             pass
         except yaml.reader.ReaderError:
             if unprintable := _UNPRINTABLE.search(header):
-                self.problems.append(bad_character(self._source, unprintable, _BEFORE))
+                self.problems.append(bad_character(self._source, unprintable))
         except yaml.MarkedYAMLError as error:
             self.problems.append(
                 quotes_problem(self._source, header, self._scalar_before, error)

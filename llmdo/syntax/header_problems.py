@@ -13,23 +13,30 @@ if TYPE_CHECKING:
 
     from yaml import MarkedYAMLError, ScalarEvent
 
-    from llmdo.base.source import Source
+    from llmdo.base.source import Location, Source
 
 
-def merge_conflict(source: Source, marker: re.Match[str], before: int) -> Diagnostic:
-    """The problem of a merge conflict at `marker`, in a header after `before` characters."""
-    start, end = (before + offset for offset in marker.span())
+def merge_conflict(source: Source, marker: re.Match[str]) -> Diagnostic:
+    """The problem of a merge conflict at `marker`, a match in a header."""
     hint = "keep one side and delete the lines that start with `<<<<<<<`, `=======` and `>>>>>>>`"
-    at = source.location(source.span_between(start, end))
-    return finding("LDO101", at, "a merge conflict is left in this file", hint=hint)
+    return finding("LDO101", _matched(source, marker), "a merge conflict is left in this file", hint=hint)
 
 
-def bad_character(source: Source, match: re.Match[str], before: int) -> Diagnostic:
-    """The problem of that one character, in a header after `before` characters."""
-    start = before + match.start()
+def bad_character(source: Source, match: re.Match[str]) -> Diagnostic:
+    """The problem of that one character, a match in a header."""
     message = f"the character U+{ord(match[0]):04X} is not allowed in a header"
     hint = "write it as an escape in double quotes"
-    return finding("LDO101", source.location(source.span_between(start, start + 1)), message, hint=hint)
+    return finding("LDO101", _matched(source, match), message, hint=hint)
+
+
+def _matched(source: Source, match: re.Match[str]) -> Location:
+    """The place of a match within one line of a header, counted as all places are: a line stands above the header.
+
+    The header may be a part of one, or a file, whose readers move every place by the lines that stand above it there.
+    """
+    header, start = match.string, match.start()
+    line, column = header.count("\n", 0, start) + 2, start - header.rfind("\n", 0, start)
+    return source.location(Span(line, column, line, column + len(match[0])))
 
 
 _OF_ESCAPES = "quoted scalar.*(?:escape|hex)"
