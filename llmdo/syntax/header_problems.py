@@ -163,6 +163,34 @@ def _up_to_next_key(header: str, number: int) -> str:
     return "\n".join([*lines[:number], quoted, *below[:end], ""])
 
 
+_FARTHEST = 1_000_000  # blanks: more than a header has
+_BLOCK = re.compile(r"(?P<indent> *)(?:- +)*[\w.-]+ *: +[|>][-+0-9]*(?: +#.*)? *")
+"""A line whose text stands below it."""
+_NO_TEXT = re.compile(r" *(?:#|- |[\w.-]+ *(?:$|:(?: |$)))")
+"""A line that is rather meant as a key, an item or a comment than as text."""
+
+
+def _leaves_text(header: str, number: int) -> bool:
+    """Whether a line is the first below a text of several lines that is indented less, and no key of its own."""
+    lines = header.split("\n")
+    if _NO_TEXT.match(lines[number]):
+        return False
+    own = _indent(lines[number])
+    least = _FARTHEST
+    for line in reversed(lines[:number]):
+        if (block := _BLOCK.fullmatch(line)) and len(block["indent"]) < least:
+            return own < least < _FARTHEST
+        if line.strip():
+            least = min(least, _indent(line))
+            if least <= own:
+                return False
+    return False
+
+
+def _indent(line: str) -> int:
+    return len(line) - len(line.lstrip(" "))
+
+
 def syntax_problem(
     source: Source, header: str, error: MarkedYAMLError, is_yaml: Callable[[str], bool]
 ) -> Diagnostic:
@@ -194,6 +222,11 @@ def syntax_problem(
         message, hint = "a tab is not allowed here", "indent with spaces"
     elif character == "," and "node content" in reason:
         message, hint = "an item is missing before this `,`", "delete the `,`"
+    elif character and _leaves_text(header, line):
+        message, hint = (
+            "this line is not indented as the text above it",
+            "indent it, and what of that text follows, as the lines above",
+        )
     elif "mapping values" in reason and _SECOND_COLON.match(whole) and is_yaml(_up_to_next_key(header, line)):
         hint = f"put the text in {_quotes_for(whole)} if the `: ` is part of it"
     return finding("LDO101", source.location(span), message, hint=hint)
