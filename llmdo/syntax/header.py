@@ -87,7 +87,7 @@ class _PythonLoader(yaml.SafeLoader):
 _LOADER = getattr(yaml, "CSafeLoader", _PythonLoader)
 
 
-def _is_yaml(text: str) -> bool:
+def is_yaml(text: str) -> bool:
     """Whether a text has no mistake of syntax."""
     try:
         return all(True for _ in yaml.parse(text, Loader=_LOADER))
@@ -218,7 +218,7 @@ class _HeaderReader:
         except yaml.MarkedYAMLError as error:
             self.problems.append(
                 quotes_problem(self._source, header, self._scalar_before, error)
-                or syntax_problem(self._source, header, error, _is_yaml)
+                or syntax_problem(self._source, header, error, is_yaml)
             )
 
     def _refuse(
