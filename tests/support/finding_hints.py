@@ -46,6 +46,7 @@ EXPLAINED = tuple(
         r"name whole commands, without _ at their end",
         r"_ in _ counts, if that is a primary agent",
         r"_ does, but fast-agent asks only the configuration nearest to the agent",
+        r"write it as an escape in double quotes",
         r"indent it, and what of that text follows, as the lines above",
         r"_ does, which [A-Z][\w ]+ does not read here",
         r"take the whole (?:chain|iterative planner|orchestrator|router) out, as fast-agent starts none without agents",
