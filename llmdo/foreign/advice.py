@@ -336,6 +336,8 @@ def _taken(project: Foreign, leg: FlowLeg, every: frozenset[Spot], text: str) ->
         return frozenset()
     own = (leg.path[-2].name, leg.path[-1].name, leg.tool)
     given = grant_of(project, leg)
+    if given and own[0] not in named(project.team.agents):  # it runs in every agent's sessions
+        return frozenset(each for each in every if _spot_place(project, each) == given.at)
     rule = given.rule_at.location if given and given.rule_at and not given.is_free_anyway else None
     is_one_part = given is not None and "(" in given.tool and text.endswith(LEFT_TO_OTHERS)
     if given and ((given.refusal and given.refusal in text) or is_one_part):
@@ -400,7 +402,8 @@ def _edit(project: Foreign, leg: FlowLeg) -> str | None:
     spec = project.spec_of(agent)
     instead = instead_of(spec, given, at, is_way=leg.is_ruled)
     if agent is None:
-        change, lost = f"take {name} out of {key}", "it then does not run"
+        out = f"take {name} out{key and f' of {key}'}"
+        change, lost = out if at.route else "delete the file", "it then does not run"
     elif given.narrower:
         change, lost = given.narrower, f"{given.loss or lost}{given.also}"
     elif is_called(project, leg) and leg.path[1].use:
