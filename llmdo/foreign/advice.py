@@ -81,7 +81,6 @@ if TYPE_CHECKING:
     from llmdo.foreign.edits import Spot
     from llmdo.foreign.flows import Flow
     from llmdo.foreign.team import Grant
-    from llmdo.reach.rows import Row
     from llmdo.syntax.document import Place
 
 
@@ -261,18 +260,6 @@ def _tool_at(project: Foreign, spot: Spot) -> str:
     name = entries_of(given, at) if given and at and tool != "*" else name
     is_named = at is not None and (agent is None or agent.path)
     return f"{name} ({place(at.location)})" if at and is_named else f"{name} of `{worker}`"
-
-
-def where(project: Foreign, row: Row) -> str:
-    """The place that lets an agent do what a row says: a line, or the default of its product."""
-    leg = FlowLeg("", row.path, row.tool, is_ruled=True, capability=row.capability.name)
-    given, at = grant_of(project, leg), place_of(project, leg)
-    agent = named(project.team.agents).get(row.path[-2].name) if len(row.path) > 1 else None
-    if agent and agent.inherits and agent.path:
-        return place(agent.at.location)
-    if agent and given and given.rule_at is None and (given.is_default or not agent.path):
-        return f"the default of {agent.format or project.team.format}"
-    return place(at.location) if at else ""
 
 
 def _edits(project: Foreign, flow: Flow) -> Iterator[FlowEdit]:

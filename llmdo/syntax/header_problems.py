@@ -284,21 +284,31 @@ def syntax_problem(
         line, column = header.count("\n", 0, index), index - header.rfind("\n", 0, index) - 1
     character = header[index : index + 1].strip("\n")
     span = Span(line + 2, column + 1, line + 2, column + 1 + len(character))
-    message, hint = "the header is not valid YAML from here on", None
-    for pattern, sentence, usual_hint in _TROUBLES:
-        if re.search(pattern, reason) and (character or "{}" not in sentence):
-            message, hint = sentence.format(character), usual_hint
-            break
+    message, hint = _sentence(reason, header, line, character, is_yaml)
+    return finding("LDO101", source.location(span), message, hint=hint)
+
+
+def _sentence(
+    reason: str, header: str, line: int, character: str, is_yaml: Callable[[str], bool]
+) -> tuple[str, str | None]:
+    """The sentence about a character at which PyYAML stops for a reason, and its hint."""
     whole = header.split("\n")[line] if character else ""
     if character == "\t":
-        message, hint = "a tab is not allowed here", "indent with spaces"
-    elif character == "," and "node content" in reason:
-        message, hint = "an item is missing before this `,`", "delete the `,`"
-    elif character and _leaves_text(header, line):
-        message, hint = (
-            "this line is not indented as the text above it",
-            "indent it, and what of that text follows, as the lines above",
-        )
-    elif "mapping values" in reason and _SECOND_COLON.match(whole) and is_yaml(_up_to_next_key(header, line)):
-        hint = f"put the text in {_quotes_for(whole)} if the `: ` is part of it"
-    return finding("LDO101", source.location(span), message, hint=hint)
+        return "a tab is not allowed here", "indent with spaces"
+    if character == "," and "node content" in reason:
+        return "an item is missing before this `,`", "delete the `,`"
+    if character and _leaves_text(header, line):
+        hint = "indent it, and what of that text follows, as the lines above"
+        return "this line is not indented as the text above it", hint
+    usual_hint: str | None
+    message, usual_hint = next(
+        (
+            (sentence.format(character), hint)
+            for pattern, sentence, hint in _TROUBLES
+            if re.search(pattern, reason) and (character or "{}" not in sentence)
+        ),
+        ("the header is not valid YAML from here on", None),
+    )
+    if "mapping values" in reason and _SECOND_COLON.match(whole) and is_yaml(_up_to_next_key(header, line)):
+        return message, f"put the text in {_quotes_for(whole)} if the `: ` is part of it"
+    return message, usual_hint
