@@ -556,6 +556,6 @@ _FORMS: tuple[tuple[re.Pattern[str], Callable[[Edited, re.Match[str], Diagnostic
     (re.compile(rf"add {_NEW} to {_KEY}"), _added),
     (re.compile(r"without `(?P<name>[^`]+)` in `[^`]+` there is none"), _circle),
     (re.compile(r"write `(?P<new>\{file:[^`]+\})`"), named),
-    (re.compile(r"write `(?P<new>[A-Za-z-]+|\w+\([^`]*\)|\"enabled\": false|\"\./[^`]*)`"), named),
+    (re.compile(r"write `(?P<new>[A-Za-z-]+|mcp__\w+|\w+\([^`]*\)|\"enabled\": false|\"\./[^`]*)`"), named),
 )  # fmt: skip
 """The forms of a hint of a finding; the first that is meant makes it, and one of none is a change of a flow's hint."""

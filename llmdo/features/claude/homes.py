@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from llmdo.base.diagnostic import did_you_mean, finding, place
+from llmdo.base.diagnostic import did_you_mean, excerpt, finding, place
 from llmdo.base.parts import items
 from llmdo.base.parts import table as table_in
 from llmdo.base.source import Location
@@ -22,9 +22,10 @@ from llmdo.features.claude.rules import RULES, SKILL, approvals_in, flaw, mended
 from llmdo.features.claude.session import SessionTools
 from llmdo.features.claude.settings import BYPASSES, KEYS, MODES, settings_of
 from llmdo.features.claude.skills import note_unloaded
+from llmdo.features.claude.skipped_rules import instead_of, skipped_in
 from llmdo.foreign import servers as mcp
 from llmdo.foreign.events import note_unheeded
-from llmdo.foreign.files import COUNTS, json_at, line_out, renaming
+from llmdo.foreign.files import json_at, line_out
 from llmdo.syntax.document import Place
 
 if TYPE_CHECKING:
@@ -278,6 +279,9 @@ class _HomeReader:
             self.files.unknown_key(Place(document, ("permissions", key), of_key=True), key, KEYS)
         for key in filter(_ELSEWHERE.__contains__, document.data):
             self.files.unknown_key(Place(document, (key,), of_key=True), key, (), _ELSEWHERE[key])
+        for at, rule, hint in skipped_in(document):
+            message = f"`{excerpt(str(at.data))}` does nothing: {rule.why}"
+            self.files.note("LDO151", at, message, hint)
         place = Place(document, ("permissions", "defaultMode"))
         if place.data == "auto" and _is_own(document):
             self.files.note("LDO151", place, "Claude Code ignores mode `auto` in the settings of a project")
@@ -301,7 +305,7 @@ class _HomeReader:
         """Notes rules that do nothing, and settings that switch questions off, or may do so."""
         for rule in settings.rules:
             if why := flaw(rule):
-                hint = renaming(rule.at, rule.text, mended(rule), "write `{}`", COUNTS)
+                hint = instead_of(rule.at, rule.text, mended(rule))
                 self.files.note("LDO151", rule.at, f"`{rule.at.data}` does nothing: {why}", hint)
         mode = settings.mode
         if mode.name == BYPASSES and mode.at:

@@ -8,11 +8,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from llmdo.base.diagnostic import excerpt
-from llmdo.base.parts import table, texts
+from llmdo.base.parts import table, text, texts
 from llmdo.base.values import dataclass, field, replace
 from llmdo.features.claude.hooks import ASKED
 from llmdo.features.claude.rules import ALLOWED, RULES, flaw, of_undeclared
 from llmdo.features.claude.sandbox import reach_in_sandbox
+from llmdo.features.claude.skipped_rules import skipped
 from llmdo.features.claude.table import FILING, LINES, READ_ONLY
 from llmdo.foreign.commands import only_shows, talks
 from llmdo.foreign.edits import names_text
@@ -439,7 +440,8 @@ def settings_of(
         rule
         for document in documents
         for rule in RULES.rules_in(document, "permissions")
-        if is_trusted or document not in own or rule.decision != "allowed"
+        if (is_trusted or document not in own or rule.decision != "allowed")
+        and not skipped(text(rule.at.data), rule.decision)
     )
     return ClaudeSettings(
         rules=rules,
