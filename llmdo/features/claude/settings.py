@@ -55,8 +55,8 @@ _UNASKED = frozenset({"auto", BYPASSES})
 _LITTLE = frozenset({"fs.list", "fs.read", "fs.write", "proc.exec"})
 """What a session may do unasked and be one that asks all the same."""
 _FETCH = "WebFetch"
-_UNSET_MODE = "unless its session asks: no file sets a mode"
-_TO_HOSTS = "to {} alone if its session asks: no file sets a mode"
+_UNLESS_ASKED = "unless its session asks"
+_TO_HOSTS = "to {} alone if its session asks"
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,11 +69,24 @@ class Mode:
 
     name: str = "auto"
     at: Place | None = None
+    over: str = ""
+    """The mode that an agent's file says, in place of which this one may hold as no file sets that of its session."""
 
     @property
     def origin(self) -> str:
         """The source of the decision."""
-        return f"Claude Code, mode {self.name}" + ("" if self.at else ": no file sets another")
+        of_session = " for its session" if self.over else ""
+        return f"Claude Code, mode {self.name}" + ("" if self.at else f": no file sets another{of_session}")
+
+    @property
+    def unset(self) -> str:
+        """What a condition says of a mode that no file sets."""
+        own = f", and its own mode `{self.over}` holds only below a session that asks" if self.over else ""
+        return f"no file sets a mode{own}"
+
+    def is_free_at_best(self, line: Line) -> bool:
+        """Whether a tool goes unasked also below a session that asks."""
+        return bool(self.over) and Mode(self.over).decision(line) == "allowed"
 
     @property
     def never_asks(self) -> bool:
@@ -91,7 +104,9 @@ class Mode:
 
     def below(self, own: Mode | None) -> Mode:
         """The mode of an agent whose file says `own` below a session in this mode."""
-        return self if own is None or self.name in _HOLDS_BELOW else own
+        if own is None or self.name not in _HOLDS_BELOW:
+            return own or self
+        return self if self.at or own.never_asks else replace(self, over=own.name)
 
 
 def writes(line: Line) -> bool:
@@ -209,7 +224,7 @@ class ClaudeSettings:
                 yield grant
             elif ruling.rule is None:
                 yield (
-                    self._by_mode(grant, line, approved)
+                    self._by_mode(grant, line, approved, mode)
                     if not (mode.at or verdict.origin or verdict.at)
                     else grant
                 )
@@ -217,7 +232,7 @@ class ClaudeSettings:
             # A command or a skill allows it while it runs, whatever the settings say.
             if (loss := self._without_rules(line, mode)) is None:
                 is_unset = mode.at is None and not all(map(_is_in_settings, verdict.alike))
-                unless = _unless_asked(line, _allowing(self.rules, line)) if is_unset else ""
+                unless = _unless_asked(line, _allowing(self.rules, line), mode) if is_unset else ""
                 yield replace(grant, is_free_anyway=True, condition=unless)
             else:
                 yield self._by_rules(replace(grant, loss=loss), line, ruling, approved)
@@ -247,14 +262,16 @@ class ClaudeSettings:
             left_by=tuple(left),
         )
 
-    def _by_mode(self, grant: Grant, line: Line, approved: Sequence[PermissionRule]) -> Grant:
+    def _by_mode(self, grant: Grant, line: Line, approved: Sequence[PermissionRule], mode: Mode) -> Grant:
         """A tool that goes unasked by the mode, with what that means where rules allow little of it."""
         rules = (*self.rules, *approved)
         allowing = _allowing(rules, line)
-        unless = "" if line.decision == "allowed" else _unless_asked(line, allowing)
+        unless = "" if line.decision == "allowed" else _unless_asked(line, allowing, mode)
         # Commands that run the project's own code are harmless only where nothing else changes that unasked.
         is_enough = (
-            unless == _UNSET_MODE and not self.hooks and not (allowing and any(map(_may_write, rules)))
+            unless.startswith(_UNLESS_ASKED)
+            and not self.hooks
+            and not (allowing and any(map(_may_write, rules)))
         )
         return replace(grant, condition=unless, asked_by=self.asking if is_enough else "")
 
@@ -386,11 +403,13 @@ def _is_as_wide(able: Sequence[Capability], ruling: PermissionRuling) -> bool:
     return wide[0] in able if wide else tuple(dict.fromkeys(able)) == ruling.capabilities
 
 
-def _unless_asked(line: Line, allowing: Iterable[PermissionRule]) -> str:
+def _unless_asked(line: Line, allowing: Iterable[PermissionRule], mode: Mode) -> str:
     """The condition of what goes unasked by a mode that no file sets; empty if rules allow as much of the tool.
 
     They do if what they allow sends something that others can read, but for the pages of a host by itself.
     """
+    if mode.is_free_at_best(line):
+        return ""
     rules = (*allowing,)
     parts = [_allowed_by(rule, line) for rule in rules]
     if line.tool == _FETCH:
@@ -400,9 +419,9 @@ def _unless_asked(line: Line, allowing: Iterable[PermissionRule]) -> str:
             each.scope for part in parts if lets_out(part) for each in part if each.name == CONNECTS.name
         )
         hosts = names_text(dict.fromkeys(filter(None, scopes)))
-        return _TO_HOSTS.format(hosts) if hosts else _UNSET_MODE
+        return f"{_TO_HOSTS.format(hosts) if hosts else _UNLESS_ASKED}: {mode.unset}"
     is_little = all(_is_little(rule, part) for rule, part in zip(rules, parts, strict=True))
-    return _UNSET_MODE if is_little else ""
+    return f"{_UNLESS_ASKED}: {mode.unset}" if is_little else ""
 
 
 def _is_little(rule: PermissionRule, able: Iterable[Capability]) -> bool:
