@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
@@ -46,7 +47,9 @@ _AS_IF = (
     '`"if": "Bash(git commit *)"`, which Claude Code heeds since 2.1.85'
 )
 
-_GROUPED = 'write it as `{"hooks": [{"type": "command", "command": "COMMAND"}]}`, in a list'
+_IN_A_LIST = "put it into a list, between `[` and `]`"
+_COMMAND = "COMMAND"
+"""What stands in a hint for a command that is not known, or too long for it."""
 _AS_TEXT = "write it as a text, such as `Edit|Write`"
 _UNRUN = ", so Claude Code never runs its hooks, and may skip the whole file"
 _OF_GIT = frozenset({"PostCommit", "PreCommit", "PrePush"})
@@ -160,15 +163,38 @@ def judge_events(files: Files, tables: Iterable[Place]) -> None:
 def _judge_groups(files: Files, event: str, groups: object, at: Place) -> None:
     """Notes the groups of hooks at an event that have another form."""
     if not isinstance(groups, list):
-        files.note("LDO151", at, f"`{event}` has no list of groups of hooks{_UNRUN}", _GROUPED)
+        is_group = isinstance(table(groups).get("hooks"), list)
+        hint = _IN_A_LIST if is_group else f"write it as `{_as_of_event(groups)}`, in a list"
+        files.note("LDO151", at, f"`{event}` has no list of groups of hooks{_UNRUN}", hint)
         return
     for number, group in enumerate(groups):
         within = Place(at.document, (*at.route, number))
         if not isinstance(table(group).get("hooks"), list):
-            files.note("LDO151", within, f"this group at `{event}` has no list `hooks`{_UNRUN}", _GROUPED)
+            hint = f"write it as `{_as_of_event(group)}`"
+            files.note("LDO151", within, f"this group at `{event}` has no list `hooks`{_UNRUN}", hint)
         elif not isinstance(table(group).get("matcher", ""), str):
             matcher = Place(at.document, (*at.route, number, "matcher"))
             files.note("LDO151", matcher, f"this matcher at `{event}` is no text{_UNRUN}", _AS_TEXT)
+
+
+def _as_of_event(written: object) -> str:
+    """What is written in place of a group of hooks, as one: with its matcher, and with its command if that is short."""
+    own = table(written)
+    below = own.get("hooks", own or written)
+    command = text(table(below).get("command")) or text(below)
+    timeout = table(below).get("timeout")
+    handler = {
+        "type": "command",
+        "command": command if _is_short(command) else _COMMAND,
+        **({"timeout": timeout} if isinstance(timeout, int) else {}),
+    }
+    matcher = text(own.get("matcher"))
+    return json.dumps({**({"matcher": matcher} if _is_short(matcher) else {}), "hooks": [handler]})
+
+
+def _is_short(written: str) -> bool:
+    """Whether a hint can have a text within."""
+    return 0 < len(written) <= LONGEST and "`" not in written
 
 
 def _as_group(tool: str, *, has_list: bool, has_others: bool) -> str:
