@@ -10,9 +10,9 @@ from llmdo.base.values import dataclass
 from llmdo.features.claude.client import hook_events
 from llmdo.features.claude.headers import MENDED
 from llmdo.features.claude.hooks import hooks_in, judge_hooks
+from llmdo.features.claude.modes import BYPASSES, MODES, Mode
 from llmdo.features.claude.rules import CALLING, RUNNING, WORKFLOW
 from llmdo.features.claude.session import BUILT_IN, EVERY_SERVER, SessionTools, any_with, server_name
-from llmdo.features.claude.settings import BYPASSES, MODES, Mode
 from llmdo.features.claude.table import LINES
 from llmdo.features.claude.unknown_tools import judge
 from llmdo.foreign import reading

@@ -14,7 +14,8 @@ from llmdo.graph.described import Server
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping
 
-    from llmdo.features.claude.settings import ClaudeSettings, Mode
+    from llmdo.features.claude.modes import Mode
+    from llmdo.features.claude.settings import ClaudeSettings
     from llmdo.foreign.permissions import PermissionRule
     from llmdo.foreign.team import Grant
     from llmdo.syntax.document import Place

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING
 from llmdo.base.diagnostic import excerpt, finding, place
 from llmdo.base.parts import table, text
 from llmdo.base.values import replace
+from llmdo.features.claude.modes import BYPASSES, Mode
 from llmdo.features.claude.rules import ASKED_PROGRAMS, RULES
-from llmdo.features.claude.settings import BYPASSES, Mode, settings_of
+from llmdo.features.claude.settings import settings_of
 from llmdo.features.claude.table import TABLE
 from llmdo.features.github_actions.checkout import json_of, may_be_checked_out
 from llmdo.features.github_actions.claude_options import (

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from llmdo.base.parts import table, text
 from llmdo.base.values import dataclass, field
-from llmdo.features.claude.settings import BYPASSES
+from llmdo.features.claude.modes import BYPASSES
 from llmdo.foreign.edits import quoted
 from llmdo.foreign.scripts import EXPRESSION
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from llmdo.base.diagnostic import excerpt, finding
 from llmdo.base.parts import table, text
+from llmdo.features.claude.modes import BYPASSES
 from llmdo.features.claude.rules import RULES
-from llmdo.features.claude.settings import BYPASSES
 from llmdo.features.github_actions.checkout import json_of
 from llmdo.features.github_actions.claude_options import is_of_action, without_tool
 from llmdo.features.github_actions.tokens import SENDS, by_github_tool, granted, writes
@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from llmdo.base.diagnostic import Diagnostic
-    from llmdo.features.claude.settings import ClaudeSettings, Mode
+    from llmdo.features.claude.modes import Mode
+    from llmdo.features.claude.settings import ClaudeSettings
     from llmdo.features.github_actions.checkout import Checkout
     from llmdo.features.github_actions.claude_options import ClaudeOptions
     from llmdo.features.github_actions.walking import Site
