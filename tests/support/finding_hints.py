@@ -57,6 +57,7 @@ EXPLAINED = tuple(
         r"mend its header, which Claude Code ignores",
         r"write it as _(?:, in a list)?",
         r"put it into a list, between _ and _",
+        r"Claude Code looks for the servers of a project in _",
         r"take the _ out(?:, which Claude Code refuses since 2\.1\.218)?",
         r"a skill lies in a folder of _ itself",
         r"write a rule for each of the commands",

@@ -17,10 +17,11 @@ from llmdo.features.claude.client import (
     server_events,
     settings_events,
 )
-from llmdo.features.claude.hooks import hooks_in, judge_events, judge_hooks
+from llmdo.features.claude.hooks import ALL_EVENTS, hooks_in, judge_events, judge_hooks
+from llmdo.features.claude.modes import BYPASSES, MODES
 from llmdo.features.claude.rules import RULES, SKILL, approvals_in, flaw, mended
 from llmdo.features.claude.session import SessionTools
-from llmdo.features.claude.settings import BYPASSES, KEYS, MODES, settings_of
+from llmdo.features.claude.settings import KEYS, settings_of
 from llmdo.features.claude.skills import note_unloaded
 from llmdo.features.claude.skipped_rules import instead_of, skipped_in
 from llmdo.foreign import servers as mcp
@@ -48,10 +49,9 @@ MANAGED_SETTINGS = "managed-settings.json"
 _TELLING = frozenset({"enabledPlugins", "hooks", "permissions", "sandbox", "statusLine"})
 """Keys of which a person's settings have one; other files of the same name have none."""
 
+_OF_MODE = frozenset({"defaultMode", "permissionMode", "permission_mode"})
 _ELSEWHERE = {
-    **dict.fromkeys(
-        ("defaultMode", "permissionMode", "permission_mode"), "the mode is `defaultMode` in `permissions`"
-    ),
+    **dict.fromkeys(_OF_MODE, "the mode is `defaultMode` in `permissions`"),
     **dict.fromkeys(
         (
             "allow", "allowed-tools", "allowedTools", "allowed_tools", "ask", "deny", "deniedTools", "disallowedTools",
@@ -61,6 +61,11 @@ _ELSEWHERE = {
     ),
 }  # fmt: skip
 """Keys of settings that look like permissions and are none, and where these are."""
+
+
+_SERVERS_IN = "Claude Code looks for the servers of a project in `{}`"
+_UNDOTTED = "mcp.json"
+_MANIFEST = ".claude-plugin/plugin.json"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -134,6 +139,22 @@ def with_plugin(files: Files, home: ClaudeHome, plugin: ClaudePlugin) -> ClaudeH
 def _is_own(document: Document) -> bool:
     """Whether settings are the project's, not a person's or an organisation's."""
     return f"/{OWN}" in f"/{document.source.path}"
+
+
+def _elsewhere(document: Document, key: str) -> str:
+    """The hint for a key of settings that looks like a permission: where that is, or that it counts nowhere."""
+    mode = document.data[key]
+    if key not in _OF_MODE or not _is_own(document) or (mode in MODES and mode not in ("auto", BYPASSES)):
+        return _ELSEWHERE[key]
+    out = line_out(Place(document, (key,), of_key=True))
+    return f"{out}: the settings of a project set no mode `{excerpt(str(mode))}` anywhere"
+
+
+def _first_of_hooks(document: Document) -> str | None:
+    """The key by which a file has hooks, also without a table `hooks` around its events; None if it has none."""
+    if isinstance(document.data.get("hooks"), dict):
+        return "hooks"
+    return next((key for key in document.data if key in ALL_EVENTS and document.data[key]), None)
 
 
 def _asking(folder: str, own: Iterable[Document]) -> str:
@@ -260,25 +281,38 @@ class _HomeReader:
         return servers
 
     def _judge_place(self, folder: str) -> None:
-        """Notes servers in the folder of settings, where Claude Code does not look for any."""
+        """Notes servers and hooks in the folder of settings, where Claude Code does not look for any."""
         above = f"{folder}/" if folder else ""
-        path = f"{above}{OWN}{SERVERS}"
-        if self.files.tree.read(path) is not None:
-            message = f"`{path}` is not read: no server of it is started, unless a flag names the file"
-            hint = f"Claude Code looks for the servers of a project in `{above}{SERVERS}`"
-            self.files.problems.append(finding("LDO154", Location(path), message, hint=hint))
-        path = f"{above}{OWN}hooks.json"
-        document = json_at(self.files.tree, path)
-        if document and isinstance(document.data.get("hooks"), dict):
-            message = f"`{path}` is not read: Claude Code runs no hook of it"
-            hint = f"Claude Code looks for the hooks of a project in `{above}{OWN}settings.json`"
-            self.files.problems.append(finding("LDO154", document.key("hooks"), message, hint=hint))
+        undotted = json_at(self.files.tree, f"{above}{OWN}{_UNDOTTED}")
+        for path, is_there in (
+            (f"{above}{OWN}{SERVERS}", self.files.tree.read(f"{above}{OWN}{SERVERS}") is not None),
+            (f"{above}{OWN}{_UNDOTTED}", undotted is not None and bool(undotted.data.get("mcpServers"))),
+        ):
+            if is_there:
+                message = f"`{path}` is not read: no server of it is started, unless a flag names the file"
+                hint = _SERVERS_IN.format(f"{above}{SERVERS}")
+                self.files.problems.append(finding("LDO154", Location(path), message, hint=hint))
+        brought = {place.document.source.path for plugin in self.plugins for place in plugin.hooks}
+        if self.files.tree.read(f"{above}{OWN}{_MANIFEST}") is not None:
+            brought.add(f"{above}{OWN}hooks/hooks.json")  # whoever installs that folder as a plugin
+        for path in (f"{above}{OWN}hooks.json", f"{above}{OWN}hooks/hooks.json"):
+            document = json_at(self.files.tree, path) if path not in brought else None
+            key = _first_of_hooks(document) if document else None
+            if document and key:
+                message = f"`{path}` is not read: Claude Code runs no hook of it"
+                hint = f"Claude Code looks for the hooks of a project in `{above}{OWN}settings.json`"
+                self.files.problems.append(finding("LDO154", document.key(key), message, hint=hint))
 
     def _judge(self, document: Document) -> None:
         for key in table_in(document.data, "permissions").keys() - KEYS:
             self.files.unknown_key(Place(document, ("permissions", key), of_key=True), key, KEYS)
         for key in filter(_ELSEWHERE.__contains__, document.data):
-            self.files.unknown_key(Place(document, (key,), of_key=True), key, (), _ELSEWHERE[key])
+            self.files.unknown_key(Place(document, (key,), of_key=True), key, (), _elsewhere(document, key))
+        if table_in(document.data, "mcpServers") and _is_own(document):
+            above = f"{above_own(document.source.path)}/".removeprefix("/")
+            message = "Claude Code reads no `mcpServers` of settings, so none of these servers is started"
+            at = Place(document, ("mcpServers",), of_key=True)
+            self.files.note("LDO151", at, message, _SERVERS_IN.format(f"{above}{SERVERS}"))
         for at, rule, hint in skipped_in(document):
             message = f"`{excerpt(str(at.data))}` does nothing: {rule.why}"
             self.files.note("LDO151", at, message, hint)
