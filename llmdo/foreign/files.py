@@ -174,11 +174,14 @@ class Files:
         source = self.source(path)
         if source is None or not self.cuts_headers or not (cut := reading.cut(source)):
             return source
+        read, at = cut
+        if at is None:
+            return read
         message = f"{self.product} ends the header at this `---`, so what follows is no part of it"
-        lost = finding("LDO151", source.location(cut[1]), message, hint=reading.uncut(source, cut[1]))
+        lost = finding("LDO151", source.location(at), message, hint=reading.uncut(source, at))
         if lost not in self.problems:
             self.problems.append(lost)
-        return cut[0]
+        return read
 
     def text(self, path: str, keys: Iterable[str]) -> reading.Text | None:
         """The file at `path` with a header of these `keys`; None without one, which is noted."""

@@ -37,6 +37,8 @@ _FENCED = re.compile(r"\s*---[ \t]*\n(?P<header>.*?)(?:^|\n)---[ \t]*(?:\n|\Z)",
 _CUT = re.compile(r"---[ \t]*\n(?P<header>.*?)---", re.DOTALL)
 _BELOW_CUT = re.compile(r"---[ \t]*\n.*?(?P<end>^---).*?\n(?P<lost>.*?)^---[ \t]*$", re.DOTALL | re.MULTILINE)
 _END = re.compile(r"^---[ \t]*$", re.MULTILINE)
+_REST_OF_FENCE = re.compile(r"(?P<dashes>-*)[ \t]*(?=\n|\Z)")
+"""What a line has behind the `---` that ends a header, if it is no text."""
 _FENCE = "---"
 _FIRST = 2  # the line of a file in which a header begins
 _NEWLINE = "\n"
@@ -85,17 +87,34 @@ def text(source: Source, keys: Iterable[str]) -> Text | None:
     return Text(_by_chunks(source, source.text[start:end], line, frozenset(keys), guesses), fenced.end())
 
 
-def cut(source: Source) -> tuple[Source, Span] | None:
-    """The file as a client reads it that ends a header at the first `---`, and that `---`; None if it begins a line."""
+def cut(source: Source) -> tuple[Source, Span | None] | None:
+    """The file as a client reads it that ends a header at the first `---`; None if that is a line of its own.
+
+    With the place of that `---`, unless nothing is lost by it: it begins a line of dashes, or one that ends in blanks.
+    """
     first = _CUT.match(source.text)
-    if first is None or first["header"][-1:] in ("", "\n"):
+    if first is None:
         return None
     start, end = first.end("header"), first.end()
+    rest = source.text[end:]
+    above = source.text[
+        :start
+    ]  # with a line break more the place of the `---` is known from it (`below_cut`)
+    if first["header"][-1:] in ("", _NEWLINE):
+        fence = _REST_OF_FENCE.match(rest)
+        if fence and not (fence["dashes"] and _goes_on(rest[fence.end() :])):
+            below = rest[fence.end() :]
+            return (replace(source, text=f"{above}---{below}"), None) if fence[0] else None
     line = source.text.count("\n", 0, start) + 1
     column = start - source.text.rfind("\n", 0, start)
-    rest = source.text[end:]
-    closed = f"{source.text[:start]}\n---{'' if rest.startswith(_NEWLINE) else _NEWLINE}{rest}"
+    closed = f"{above}\n---{'' if rest.startswith(_NEWLINE) else _NEWLINE}{rest}"
     return replace(source, text=closed, is_plain=False), Span(line, column, line, column + end - start)
+
+
+def _goes_on(below: str) -> bool:
+    """Whether a header goes on below a line of dashes: with a key, and an end of its own."""
+    after = below.removeprefix(_NEWLINE)
+    return _KEY.match(after) is not None and _END.search(after) is not None
 
 
 def uncut(source: Source, at: Span) -> str:
@@ -105,12 +124,13 @@ def uncut(source: Source, at: Span) -> str:
     end = _END.search(rest)
     if end is None:
         return "write `---` in a line of its own"
-    return f"leave {_cuts(rest[: end.start()])} out of the header"
+    return f"leave {_cuts(rest, rest[: end.start()])} out of the header"
 
 
-def _cuts(lost: str) -> str:
-    """What has to go so that a header keeps a text below a `---`."""
-    return "every `---`" if _FENCE in lost else "`---`"
+def _cuts(rest: str, lost: str) -> str:
+    """What has to go so that a header keeps a text below a `---`, with the dashes that begin the rest of its line."""
+    dashes = rest[: len(rest) - len(rest.lstrip("-"))]
+    return "every `---`" if _FENCE in lost.lstrip("-") else f"`---{dashes}`"
 
 
 class BelowCut(NamedTuple):
@@ -130,7 +150,9 @@ def below_cut(source: Source) -> BelowCut:
         return BelowCut(0, frozenset(), "")
     keys = (match[1] for line in below["lost"].split("\n") if (match := _KEY.match(line)))
     line = source.text.count("\n", 0, below.start("end"))
-    return BelowCut(line, frozenset(keys), _cuts(below["lost"]))
+    return BelowCut(
+        line, frozenset(keys), _cuts(source.text[below.end("end") :].removeprefix(_NEWLINE), below["lost"])
+    )
 
 
 def headless(source: Source, rest: str, code: str = "LDO152") -> Diagnostic:

@@ -522,7 +522,7 @@ _FORMS: tuple[tuple[re.Pattern[str], Callable[[Edited, re.Match[str], Diagnostic
     (re.compile(r"set it(?: as `(?P<name>\w+)`)? in `(?P<path>[^`]+)`(?P<table>), for the session and all its agents"), _moved_to),
     (re.compile(r"it belongs in `\[(?P<table>[\w.]+)\]`(?P<path>)"), _moved_to),
     (re.compile(r"write `---` in a line of its own"), own_line),
-    (re.compile(r"leave (?P<every>every )?`---` out of (?:the|its) header"), cut_out),
+    (re.compile(r"leave (?P<every>every )?`-{3,}` out of (?:the|its) header"), cut_out),
     (re.compile(rf"write `---` as the first line(?:, and write {_LINE} in its header)?"), first_line),
     (re.compile(rf"write {_LINE} in its header, with `---` as its first line"), first_line),
     (re.compile(r"delete the `(?P<text>[^`]+)`"), deleted),

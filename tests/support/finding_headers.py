@@ -32,8 +32,8 @@ def cut_out(files: Edited, match: re.Match[str], each: Diagnostic) -> None:
     at = text.find("---", start, end)
     if at < 0:
         raise NotMadeError("no `---` there")
-    alone = text[text.rfind("\n", 0, at) + 1 : text.find("\n", at)].strip() == "---"
-    files.put(path, at, at + 3 + alone, "")
+    line = text[text.rfind("\n", 0, at) + 1 : text.find("\n", at)].strip()
+    files.put(path, at, at + (3 if line.strip("-") else len(line) + 1), "")
 
 
 def own_line(files: Edited, match: re.Match[str], each: Diagnostic) -> None:
