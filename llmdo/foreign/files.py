@@ -32,7 +32,7 @@ def json_at(tree: Tree, path: str) -> Document | None:
 
 MOST_PLACES = 3  # further places below a finding
 COUNTS = ", and that alone counts"
-_OF_SERVERS = ("*mcp*.json", "**/*mcp*.json")
+_OF_SERVERS = (".*/*mcp*.json", "*mcp*.json", "**/*mcp*.json")
 """Files by whose names it is likely that they declare MCP servers, of whatever tool."""
 _MOST_OF_SERVERS = 50
 _OF_A_PERSON = "it may come from a person's own configuration"

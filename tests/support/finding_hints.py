@@ -49,7 +49,7 @@ EXPLAINED = tuple(
         r"_ does, but fast-agent asks only the configuration nearest to the agent",
         r"write it as an escape in double quotes",
         r"indent it, and what of that text follows, as the lines above",
-        r"_ does, which [A-Z][\w ]+ does not read here",
+        r"_ (?:in _ )?does, which [A-Z][\w ]+ does not read here",
         r"take the whole (?:chain|iterative planner|orchestrator|router) out, as fast-agent starts none without agents",
         r"install the server, or keep it in the project, where a change of it is reviewed",
         r"keep the program in the project, where a change of it is reviewed",

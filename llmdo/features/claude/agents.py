@@ -6,7 +6,9 @@ import re
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
+from llmdo.base.parts import table as table_in
 from llmdo.base.values import dataclass
+from llmdo.features.claude import SETTINGS
 from llmdo.features.claude.client import hook_events
 from llmdo.features.claude.headers import MENDED
 from llmdo.features.claude.hooks import hooks_in, judge_hooks
@@ -17,7 +19,7 @@ from llmdo.features.claude.table import LINES
 from llmdo.features.claude.unknown_tools import judge
 from llmdo.foreign import reading
 from llmdo.foreign import servers as mcp
-from llmdo.foreign.files import surplus
+from llmdo.foreign.files import json_at, surplus
 from llmdo.foreign.team import NAME_TOOLS, Agent, AgentCall
 from llmdo.syntax.document import Place
 
@@ -252,7 +254,16 @@ class AgentReader:
                 hint = f"its tools are called `mcp__{scoped}__TOOL`"
                 self.files.note_together("LDO250", at, message, hint)
             else:
-                self.files.unknown_server(at, server, sorted(servers))
+                self.files.unknown_server(at, server, sorted(servers), hint=self._in_settings(server))
+
+    def _in_settings(self, server: str) -> str | None:
+        """The hint about a server that settings declare, where none counts."""
+        folder = f"{self.around.home.folder}/".removeprefix("/")
+        path = f"{folder}{SETTINGS[0]}"
+        settings = json_at(self.files.tree, path)
+        if settings is None or server not in table_in(settings.data, "mcpServers"):
+            return None
+        return f"`mcpServers` in `{path}` does, which Claude Code does not read here"
 
     def _taken(self) -> Iterator[str]:
         """The tools that the file takes away as a whole."""
