@@ -10,6 +10,7 @@ from llmdo.base.diagnostic import excerpt, place
 from llmdo.base.parts import items, table, texts
 from llmdo.base.values import replace
 from llmdo.features.gemini import SETTINGS
+from llmdo.features.github_actions.gemini_releases import LIMITS_SERVERS, is_surely_before, is_surely_from
 from llmdo.features.github_actions.table import LINES
 from llmdo.features.github_actions.tokens import (
     by_command,
@@ -50,7 +51,6 @@ _OTHER_NAMES = {
 """Other names for its tools in settings."""
 _TRAILING = re.compile(r",(\s*[\]}])")
 """A comma after the last item: with it Gemini CLI does not start, and what is meant is clear."""
-_RELEASE = re.compile(r"v?(\d+)\.(\d+)\b")
 _EXPRESSION = re.compile(r"\$\{\{.*?\}\}", re.DOTALL)
 _IN_QUOTES = r'"(?:\$\{\{.*?\}\}|[^"\\\n]|\\.)*+"'
 _PARTS = re.compile(rf"{_IN_QUOTES}|(?P<comment>//[^\n]*|/\*.*?\*/)|(?P<value>\$\{{\{{.*?\}}\}})", re.DOTALL)
@@ -129,9 +129,11 @@ def gemini_narrower(site: Site, tree: Checkout) -> str:
         f"`mcp_{excerpt(name)}_{excerpt(next(iter(texts(table(server).get('includeTools'))), 'TOOL'))}`"
         for name, server in _servers_in(settings).items()
     ]
-    limited = bool(tools) and not _is_before_servers_are_limited(site)
+    limited = bool(tools) and not is_surely_before(site, LIMITS_SERVERS)
     needs = f"{NEEDS}, a server's tool as {' or '.join(tools)}" if limited else NEEDS
-    kept = " but the servers of its `mcpServers`" if tools and not limited else ""
+    before = "" if is_surely_before(site, LIMITS_SERVERS) else ", before 0.41,"
+    is_kept = bool(tools) and not is_surely_from(site, LIMITS_SERVERS)
+    kept = f" but{before} the servers of its `mcpServers`" if is_kept else ""
     return f"write {edit} {where}, {needs}; {LOSES}{kept}{f', {OF_ALL}' if SETTINGS in where else ''}"
 
 
@@ -203,7 +205,7 @@ def _gemini_server(
     reached = servers.server_of(server)
     start = f"mcp_{name}_"
     left = [entry.strip().removeprefix(start) for entry in named or () if entry.strip().startswith(start)]
-    is_limited = named is not None and not _is_before_servers_are_limited(site)
+    is_limited = named is not None and is_surely_from(site, LIMITS_SERVERS)
     if is_limited and not left:
         return
     yield servers.grant(name, reached, at, "allowed", "run-gemini-cli")
@@ -217,13 +219,6 @@ def _gemini_server(
         included = left
     capabilities = [each for tool in included or [""] for each in by_github_tool(tool, token)]
     yield granted(name, f"{name} tools", capabilities, at)
-
-
-def _is_before_servers_are_limited(site: Site) -> bool:
-    """Whether a step names a release of Gemini CLI in which `tools.core` is about its own tools alone."""
-    pinned = site.input("gemini_cli_version")
-    release = _RELEASE.match(pinned[0].strip()) if pinned else None
-    return release is not None and (int(release[1]), int(release[2])) < (0, 41)
 
 
 def _gemini_settings(site: Site, tree: Checkout) -> tuple[Mapping[str, object], Place]:
