@@ -20,6 +20,8 @@ from llmdo.features.github_actions.tokens import (
     by_shell,
     granted,
     is_about_environment,
+    lists_alone,
+    lists_files,
     shows_any_file,
     token_of,
 )
@@ -228,6 +230,8 @@ def _gemini_command(site: Site, kept: set[str], entry: str, command: str, at: Pl
             names -= {"env.read"}
         if shows_any_file(command):
             names |= {"env.read"}
+        if lists_files(command) and "fs.read" in names:
+            names = {*names, "fs.list"} - ({"fs.read"} if lists_alone(command) else set())
         if grant.tool == f"run_shell_command({pattern})":  # the file has no `:*`
             names |= {*redirected}
             out = f"take `{excerpt(entry)}` out" if redirected else None  # no other command sends less

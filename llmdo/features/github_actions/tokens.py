@@ -61,6 +61,8 @@ _OF_ANY_FILE = frozenset(
     {"cat", "cut", "diff", "git diff", "git grep", "grep", "head", "jq", "rg", "tail", "tree"}
 )
 """Those of them that show any file, also outside of the checkout: `git diff --no-index`, `tree --fromfile`."""
+_LISTING = frozenset({"git grep", "git ls-files", "grep", "ls", "pwd", "rg", "tree"})
+"""Those of them that show the names of files as well, or alone."""
 _OF_GH: dict[str, tuple[str, ...]] = {
     "issue": ("issues",), "label": ("issues",), "pr": ("pull-requests", "contents"), "release": ("contents",),
     "run": ("actions",), "workflow": ("actions",), "repo": ("contents",), "cache": ("actions",),
@@ -291,9 +293,23 @@ def _of_command(words: list[str], token: TokenPermissions | None) -> tuple[str, 
 
 def shows_any_file(command: str) -> bool:
     """Whether a command shows what is in any file that it is given."""
+    return _is_of(command, _OF_ANY_FILE)
+
+
+def lists_files(command: str) -> bool:
+    """Whether a command shows the names of files."""
+    return _is_of(command, _LISTING)
+
+
+def lists_alone(command: str) -> bool:
+    """Whether a command shows names of files, and nothing that is in them."""
+    return _is_of(command, _LISTING - _OF_ANY_FILE)
+
+
+def _is_of(command: str, known: Collection[str]) -> bool:
     words = command.split()
     program = words[0].rpartition("/")[2] if words else ""
-    return program in _OF_ANY_FILE or " ".join((program, *words[1:2])) in _OF_ANY_FILE
+    return program in known or " ".join((program, *words[1:2])) in known
 
 
 def is_about_environment(command: str) -> bool:
