@@ -33,6 +33,7 @@ EXPLAINED = tuple(
         r"an agent of Cursor has every tool of the session, or with _ those that read",
         r"an agent of Codex has no list of tools: _ and _ limit it",
         r"what it forbids is then allowed",
+        r"give its job a variable with it in _, and ask for _",
         r"_ decides about folders outside of the project",
         r"(?:it|they) may come with an extension, or from settings of the repository or of a person; else Copilot skips (?:it|them)",
         r"it may come from a person's own configuration",

@@ -4,35 +4,44 @@ from __future__ import annotations
 
 import json
 import re
-from typing import TYPE_CHECKING
+from itertools import pairwise
+from typing import TYPE_CHECKING, Literal
 
 from llmdo.base.diagnostic import excerpt, place
 from llmdo.base.parts import items, table, texts
 from llmdo.base.values import replace
 from llmdo.features.gemini import SETTINGS
+from llmdo.features.github_actions.gemini_releases import LIMITS_SERVERS, is_surely_before, is_surely_from
 from llmdo.features.github_actions.table import LINES
 from llmdo.features.github_actions.tokens import (
+    SENDS,
     by_command,
     by_github_tool,
     by_shell,
     granted,
+    is_about_environment,
+    lists_alone,
+    lists_files,
+    shows_any_file,
     token_of,
 )
 from llmdo.features.github_actions.workflow import TokenPermissions
 from llmdo.foreign import servers
 from llmdo.foreign.commands import commands
 from llmdo.foreign.events import started
+from llmdo.foreign.lines import WRITES
 from llmdo.foreign.team import capability_of
 from llmdo.policy.authority import Capability
 from llmdo.policy.shell.rules import UNLISTED
+from llmdo.syntax.document import Place
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Collection, Iterator, Mapping
 
     from llmdo.features.github_actions.checkout import Checkout
     from llmdo.features.github_actions.walking import Site
     from llmdo.foreign.team import Grant
-    from llmdo.syntax.document import Place
+    from llmdo.syntax.document import Route
 
 _FEW = '["read_file", "grep_search", "glob"]'
 NEEDS = "and what else it needs"
@@ -48,9 +57,14 @@ _OTHER_NAMES = {
     "edit": "replace", "search_file_content": "grep_search",
 }  # fmt: skip
 """Other names for its tools in settings."""
+_ASKED = {
+    "auto_edit": frozenset({"run_shell_command", "save_memory", "web_fetch"}),
+    "default": frozenset({"replace", "run_shell_command", "save_memory", "web_fetch", "write_file"}),
+    "yolo": frozenset[str](),
+}
+"""What it asks about by its mode, where no list of its settings names it."""
 _TRAILING = re.compile(r",(\s*[\]}])")
 """A comma after the last item: with it Gemini CLI does not start, and what is meant is clear."""
-_RELEASE = re.compile(r"v?(\d+)\.(\d+)\b")
 _EXPRESSION = re.compile(r"\$\{\{.*?\}\}", re.DOTALL)
 _IN_QUOTES = r'"(?:\$\{\{.*?\}\}|[^"\\\n]|\\.)*+"'
 _PARTS = re.compile(rf"{_IN_QUOTES}|(?P<comment>//[^\n]*|/\*.*?\*/)|(?P<value>\$\{{\{{.*?\}}\}})", re.DOTALL)
@@ -76,16 +90,34 @@ def gemini_grants(site: Site, tree: Checkout) -> tuple[tuple[Grant, ...], bool]:
     core = tools.get("core", settings.get("coreTools"))
     is_known = not _hides_tools(settings)
     excluded = {str(tool) for tool in (*items(tools.get("exclude")), *items(settings.get("excludeTools")))}
-    asks = bool(site.run.words) and not is_yolo(site.run.words)
+    mode = _mode(site)
     kept = set(texts(table(settings, "security", "environmentVariableRedaction").get("allowed")))
     is_list = isinstance(core, list) or not is_known
-    named = [str(each) for each in items(core) if not table(each)] if is_list else None
-    grants = list(_gemini_tools(site, kept, named, excluded, at, asks=asks))
+    named = dict(_named(site, tree, settings, at)) if is_list else None
+    is_listed = named is not None and not is_surely_before(site, LIMITS_SERVERS)
+    asked = frozenset() if is_listed else _ASKED[mode]
+    grants = list(_gemini_tools(site, kept, named, excluded, at, asked))
     for name, server in _servers_in(settings).items():
-        grants += _gemini_server(site, name, table(server), at, named) if not asks else ()
+        grants += _gemini_server(site, name, table(server), at, named) if mode == "yolo" or is_listed else ()
     if not is_known or _UNKNOWN in table(settings, "mcpServers"):
         grants.append(granted("settings", "settings", [capability_of("gemini")], at, is_open=True))
-    return tuple(grants), named is None and not asks
+    return tuple(grants), named is None and mode == "yolo"
+
+
+def _named(
+    site: Site, tree: Checkout, settings: Mapping[str, object], at: Place
+) -> Iterator[tuple[str, Place]]:
+    """The entries of its list of tools, each with its place, which is in a file if it is one of the repository."""
+    document = None if site.input("settings", "settings_json") else tree.json(SETTINGS)
+    if document and document.source.path != SETTINGS:
+        document = None
+    route: Route = ("tools", "core") if "core" in table(settings, "tools") else ("coreTools",)
+    core = table(settings, "tools").get("core", settings.get("coreTools"))
+    for number, each in enumerate(items(core)):
+        if not table(each):
+            entry = str(each)
+            spot = Place(document, (*route, number)) if document else site.spot(at, entry)
+            yield entry, spot
 
 
 def _hides_tools(settings: Mapping[str, object]) -> bool:
@@ -129,9 +161,11 @@ def gemini_narrower(site: Site, tree: Checkout) -> str:
         f"`mcp_{excerpt(name)}_{excerpt(next(iter(texts(table(server).get('includeTools'))), 'TOOL'))}`"
         for name, server in _servers_in(settings).items()
     ]
-    limited = bool(tools) and not _is_before_servers_are_limited(site)
+    limited = bool(tools) and not is_surely_before(site, LIMITS_SERVERS)
     needs = f"{NEEDS}, a server's tool as {' or '.join(tools)}" if limited else NEEDS
-    kept = " but the servers of its `mcpServers`" if tools and not limited else ""
+    before = "" if is_surely_before(site, LIMITS_SERVERS) else ", before 0.41,"
+    is_kept = bool(tools) and not is_surely_from(site, LIMITS_SERVERS)
+    kept = f" but{before} the servers of its `mcpServers`" if is_kept else ""
     return f"write {edit} {where}, {needs}; {LOSES}{kept}{f', {OF_ALL}' if SETTINGS in where else ''}"
 
 
@@ -149,13 +183,17 @@ def gemini_starts(site: Site, tree: Checkout) -> Iterator[Grant]:
 
 
 def _gemini_tools(
-    site: Site, kept: set[str], named: list[str] | None, excluded: set[str], at: Place, *, asks: bool
+    site: Site,
+    kept: set[str],
+    named: Mapping[str, Place] | None,
+    excluded: set[str],
+    at: Place,
+    asked: Collection[str],
 ) -> Iterator[Grant]:
-    """Its tools; its commands get the variables in `kept` alone."""
+    """Its tools but those that are `asked` about; its commands get the variables in `kept` alone."""
     token = token_of(site)
     allowed = dict.fromkeys(_ALL_TOOLS, at) if named is None else {}
-    for entry in named or ():
-        its = site.spot(at, entry)
+    for entry, its in (named or {}).items():
         parts = _CORE.fullmatch(entry.strip())
         if parts is None:
             continue
@@ -164,38 +202,50 @@ def _gemini_tools(
             allowed.setdefault(tool, its)
         elif parts["what"] is None:
             allowed.setdefault("run_shell_command", its)
-        elif not asks:
+        elif "run_shell_command" not in asked:
             yield from _gemini_command(site, kept, entry.strip(), parts["what"], its)
-    for tool in sorted(allowed.keys() - {_OTHER_NAMES.get(name, name) for name in excluded}):
+    for tool in sorted(allowed.keys() - {_OTHER_NAMES.get(name, name) for name in excluded} - {*asked}):
         its = allowed[tool]
         line = LINES.get(f"gemini: {tool}")
-        if tool == "run_shell_command" and not asks:
+        if tool == "run_shell_command":
             yield from by_shell(site, token, tool, its)
-        elif line and not (
-            asks and tool in ("replace", "run_shell_command", "save_memory", "web_fetch", "write_file")
-        ):
+        elif line:
             yield granted(tool, tool, line.capabilities, its)
 
 
 def _gemini_command(site: Site, kept: set[str], entry: str, command: str, at: Place) -> Iterator[Grant]:
-    """The grants of an entry about a command, with what `>> FILE` after it adds, which nobody is asked about.
+    """The grants of an entry about a command.
 
-    Gemini CLI strips its environment in Actions; one that runs any other reads that of its parent all the same.
+    Gemini CLI strips the environment of its commands in Actions, but a command that shows any file shows that of Gemini
+    CLI itself, `/proc/$PPID/environ`. Where it asks about nothing, what a command shows may go into any file, and to
+    any host, by `> /dev/tcp/HOST/PORT` (watched with 0.61.0).
     """
     pattern = f"{command}:*"
     if commands(pattern) != UNLISTED:
         site = replace(site, variables={name: each for name, each in site.variables.items() if name in kept})
+    redirected = () if _mode(site) == "default" else (*WRITES, SENDS)
     for grant in by_command(site, token_of(site), pattern, "run_shell_command", at):
-        capabilities = {*grant.capabilities, Capability("fs.write")} - {Capability("env.read")}
+        names = {str(each) for each in grant.capabilities}
+        if not kept and is_about_environment(command):
+            names -= {"env.read"}
+        if shows_any_file(command):
+            names |= {"env.read"}
+        if lists_files(command) and "fs.read" in names:
+            names = {*names, "fs.list"} - ({"fs.read"} if lists_alone(command) else set())
         if grant.tool == f"run_shell_command({pattern})":  # the file has no `:*`
-            grant = replace(grant, toolset=entry, tool=entry)
-        yield replace(grant, capabilities=tuple(sorted(capabilities, key=str)))
+            names |= {*redirected}
+            out = f"take `{excerpt(entry)}` out" if redirected else None  # no other command sends less
+            also = (
+                ", nor do other jobs and people's own sessions" if at.document.source.path == SETTINGS else ""
+            )
+            grant = replace(grant, toolset=entry, tool=entry, narrower=out, also=also)
+        yield replace(grant, capabilities=tuple(map(Capability.parse, sorted(names))))
 
 
 def _gemini_server(
-    site: Site, name: str, server: Mapping[str, object], at: Place, named: list[str] | None
+    site: Site, name: str, server: Mapping[str, object], at: Place, named: Collection[str] | None
 ) -> Iterator[Grant]:
-    """The tools of a server; for GitHub's own, the capabilities of the named ones with the token.
+    """The tools of a server that go unasked; for GitHub's own, the capabilities of the named ones with the token.
 
     From 0.41 on `tools.core` leaves of a server what it names, as `mcp_SERVER_TOOL`:
     https://github.com/google-gemini/gemini-cli/issues/28361.
@@ -203,7 +253,7 @@ def _gemini_server(
     reached = servers.server_of(server)
     start = f"mcp_{name}_"
     left = [entry.strip().removeprefix(start) for entry in named or () if entry.strip().startswith(start)]
-    is_limited = named is not None and not _is_before_servers_are_limited(site)
+    is_limited = named is not None and (_mode(site) != "yolo" or is_surely_from(site, LIMITS_SERVERS))
     if is_limited and not left:
         return
     yield servers.grant(name, reached, at, "allowed", "run-gemini-cli")
@@ -217,13 +267,6 @@ def _gemini_server(
         included = left
     capabilities = [each for tool in included or [""] for each in by_github_tool(tool, token)]
     yield granted(name, f"{name} tools", capabilities, at)
-
-
-def _is_before_servers_are_limited(site: Site) -> bool:
-    """Whether a step names a release of Gemini CLI in which `tools.core` is about its own tools alone."""
-    pinned = site.input("gemini_cli_version")
-    release = _RELEASE.match(pinned[0].strip()) if pinned else None
-    return release is not None and (int(release[1]), int(release[2])) < (0, 41)
 
 
 def _gemini_settings(site: Site, tree: Checkout) -> tuple[Mapping[str, object], Place]:
@@ -278,9 +321,19 @@ def _is_surely_broken(plain: str, position: int) -> bool:
     )
 
 
+def _mode(site: Site) -> Literal["auto_edit", "default", "yolo"]:
+    """What Gemini CLI asks about in a step, and so refuses: its action has it ask about nothing."""
+    words = site.run.words
+    if not words or is_yolo(words):
+        return "yolo"
+    return "auto_edit" if _chosen(words, "auto_edit") else "default"
+
+
 def is_yolo(words: tuple[str, ...]) -> bool:
     """Whether a command has Gemini CLI ask about nothing."""
-    return bool({"--yolo", "-y", "--approval-mode=yolo"} & set(words)) or any(
-        word == "--approval-mode" and words[number + 1 : number + 2] == ("yolo",)
-        for number, word in enumerate(words)
-    )
+    return bool({"--yolo", "-y"} & set(words)) or _chosen(words, "yolo")
+
+
+def _chosen(words: tuple[str, ...], mode: str) -> bool:
+    """Whether a command chooses a mode of approval."""
+    return f"--approval-mode={mode}" in words or ("--approval-mode", mode) in pairwise(words)

@@ -11,43 +11,34 @@ from typing import TYPE_CHECKING
 
 from llmdo.base.diagnostic import finding
 from llmdo.base.parts import table, text
+from llmdo.features.github_actions.gemini_releases import TRUSTS, is_surely_from, script_of
 from llmdo.syntax.document import Place
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from llmdo.base.diagnostic import Diagnostic
     from llmdo.features.github_actions.walking import Site
 
 _TRUST = "GEMINI_CLI_TRUST_WORKSPACE"
 _NEAR = "GEMINI_TRUST_WORKSPACE"
 """A name that examples had for it once, and that Gemini CLI does not read."""
-_SINCE = (0, 39, 1)
-_ACTION = re.compile(r"google-github-actions/run-gemini-cli@")
 _KNOWN = re.compile(r"(?:actions|google-github-actions)/")
 """Steps before it that give it no variable and write none of its files."""
 _MAY_TRUST = re.compile(
     r"_TRUST_WORKSPACE|TRUSTED_FOLDERS|trustedFolders|folderTrust|--skip-trust|_SYSTEM_|~/\.gemini|HOME\W{1,3}\.gemini"
 )
 """Signs that a script has it trust the folder in another way."""
-_PACKAGE = re.compile(r"@google/gemini-cli(?:@(?P<version>[^\s\"';|&]+))?")
-_RELEASE = re.compile(r"v?(\d+)\.(\d+)\.(\d+)")
-_NEWEST = ("latest", "nightly", "preview")
 
 
 def without_trust(site: Site) -> Diagnostic | None:
     """The note that Gemini CLI does not start, as nothing has it trust the folder; None if something may."""
     if site.run.program not in ("gemini", "run-gemini-cli") or not _is_plain(site):
         return None
-    version = _version(site)
-    release = _RELEASE.fullmatch(version)
-    is_affected = release is not None and tuple(map(int, release.groups())) >= _SINCE
     given = site.variables.get(_TRUST)
     value = given.value if given else ""
-    if not (is_affected or version in _NEWEST) or value.strip() == "true" or "$" in value:
+    if not is_surely_from(site, TRUSTS) or value.strip() == "true" or "$" in value:
         return None
     steps = (*site.before, site.step)
-    if any(map(_MAY_TRUST.search, map(_script, steps))) or not all(map(_is_known, site.before)):
+    if any(map(_MAY_TRUST.search, map(script_of, steps))) or not all(map(_is_known, site.before)):
         return None
     near = site.variables.get(_NEAR)
     hint = f'write `{_TRUST}: "true"` under its `env`'
@@ -63,23 +54,6 @@ def _is_plain(site: Site) -> bool:
         return False
     job = table(Place(site.document, site.route[:2]).data)
     return site.is_fresh and "container" not in job and not site.document.problems
-
-
-def _version(site: Site) -> str:
-    """The version that a step runs, as it is written; empty if no file says."""
-    if site.run.key == "uses":
-        if not _ACTION.match(text(site.step.get("uses"))) or "GEMINI_CLI_VERSION" in site.variables:
-            return ""
-        chosen = site.input("gemini_cli_version")
-        return chosen[0].strip() if chosen else "latest"
-    scripts = map(_script, (*site.before, site.step))
-    named = {match["version"] or "latest" for each in scripts for match in _PACKAGE.finditer(each)}
-    return named.pop() if len(named) == 1 else ""
-
-
-def _script(step: Mapping[str, object]) -> str:
-    """What a step runs; the settings that it gives to an action are those of the project."""
-    return text(step.get("run")) or text(table(step.get("with")).get("script"))
 
 
 def _is_known(step: object) -> bool:

@@ -43,6 +43,7 @@ from llmdo.features.github_actions.other_agents import (
     unread_agent,
 )
 from llmdo.features.github_actions.reacting import without_reaction
+from llmdo.features.github_actions.refusing import refused_conditions
 from llmdo.features.github_actions.table import LINES
 from llmdo.features.github_actions.tokens import acts_as_app, granted, pushes_later, without_contents
 from llmdo.features.github_actions.walking import WorkflowWalk
@@ -125,6 +126,9 @@ def read(tree: Tree) -> Team:
         else:
             agents.append(_agent(site, checkout, problems_so_far))
     problems_so_far.extend(_unread(walk, sources))
+    for path in filter(sources.__contains__, walk.files):
+        if document := walk.documents.get(path):
+            problems_so_far.extend(refused_conditions(document))
     return Team(
         format="github-actions",
         agents=tuple(agents),

@@ -6,7 +6,7 @@ from llmdo.features.claude.table import TABLE as CLAUDE
 from llmdo.features.codex.table import TABLE as CODEX
 from llmdo.features.gemini.table import TABLE as GEMINI
 from llmdo.features.opencode.table import TABLE as OPENCODE
-from llmdo.foreign.lines import EDITS, FETCHES, READS_GITHUB, RUNS, RUNS_OWN, SERVES, Line
+from llmdo.foreign.lines import EDITS, FETCHES, READS_GITHUB, RUNS, RUNS_OWN, SERVES, WRITES, Line
 
 _EVENTS = "https://docs.github.com/en/actions/reference/workflows-and-actions/events-that-trigger-workflows"
 _TOKEN = "https://docs.github.com/en/actions/reference/workflows-and-actions/workflow-syntax#permissions"  # noqa: S105
@@ -67,7 +67,9 @@ TABLE = (
         for line in GEMINI
         if line.capabilities and line.tool.islower() and line.tool not in _NOT_ALONE
     ),
-    Line("gemini: run_shell_command(COMMAND)", ("fs.write", *RUNS_OWN), "allowed", "open", _GEMINI),
+    Line(
+        "gemini: run_shell_command(COMMAND)", (*WRITES, "net.connect", *RUNS_OWN), "allowed", "open", _GEMINI
+    ),
     Line("gemini: mcpServers.SERVER", SERVES, "allowed", "open", _GEMINI),
     Line("copilot: read", ("fs.list", "fs.read"), "allowed", "declared", _COPILOT),
     Line("copilot: write", EDITS, "blocked", "declared", _COPILOT),

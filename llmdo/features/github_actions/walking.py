@@ -11,6 +11,7 @@ from llmdo.base.diagnostic import excerpt, excerpt_of_end, finding
 from llmdo.base.parts import items, table, text, texts
 from llmdo.base.values import dataclass, field, replace
 from llmdo.features.github_actions.broken import as_refused
+from llmdo.features.github_actions.kiro_runs import unread_run
 from llmdo.features.github_actions.renamed import is_renamed, renamed_in
 from llmdo.features.github_actions.step_checks import people_past
 from llmdo.features.github_actions.workflow import (
@@ -361,6 +362,9 @@ class WorkflowWalk:
         renamed = renamed_in((*scope.before, step), scope.inputs) if runs else {}
         others = [run for run in runs if is_renamed(run, renamed)]
         runs = [run for run in runs if run not in others]
+        if not runs and (unread := unread_run(step, scope.inputs, document.key(*at, "run"))):
+            self._note(document)
+            self.problems.append(unread)
         unknown = None if runs else unknown_program(step, scope.inputs, scope.passed)
         if others and (key := key_of_model(name for name, each in scope.variables.items() if each.value)):
             unknown = others[0].words[0], key

@@ -292,8 +292,6 @@ _MODEL_KEY = re.compile(
 """Variables that hold the key of a model."""
 _SCRIPT = re.compile(r"(?:^\.?/|^[\w.-]+/).|\.(?:[cm]?[jt]s|py|rb|sh)$")
 """A program of the repository, by its path or its ending."""
-_UNREAD = "kiro-cli"
-"""The program of an agent whose unattended runs are not read."""
 _OF_GH_AW = "/gh-aw/actions/"
 """The folder of programs that gh-aw brings along, of which none is an agent."""
 _INTERPRETERS = frozenset({"bash", "bun", "deno", "go", "node", "python", "python3", "ruby", "sh", "tsx"})
@@ -358,8 +356,7 @@ def unknown_program(
         is_interpreted = words[0] in _INTERPRETERS
         program = next((word for word in words[1:3] if is_interpreted and _SCRIPT.search(word)), words[0])
         is_likely = key or _LIKE_AN_AGENT.search(program.rpartition("/")[2])
-        is_program = program == _UNREAD or _SCRIPT.search(program)
-        if is_likely and is_program and _OF_GH_AW not in program:
+        if is_likely and _SCRIPT.search(program) and _OF_GH_AW not in program:
             return " ".join(words[: words.index(program) + 1]), any_key
     return None
 
