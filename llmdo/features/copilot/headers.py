@@ -100,6 +100,14 @@ def fault(
     return finding(code, faults[0].at, message, hint=_edits(faults), related=related)
 
 
+def late_in_prompt(source: Source | None) -> Diagnostic | None:
+    """The finding about a prompt whose tools are in no header as something stands above it; None without any."""
+    late = late_header(source) if source else None
+    if source is None or late is None or "tools" not in late.keys:
+        return None
+    return reading.headless(source, ", so it runs with the tools of the chat in place of its own")
+
+
 def _with_tools(source: Source, hint: str | None) -> str:
     """The change that gives a file a header: one that names no tools gives every tool, also where nobody is asked."""
     if not hint:
