@@ -81,7 +81,6 @@ if TYPE_CHECKING:
     from llmdo.foreign.edits import Spot
     from llmdo.foreign.flows import Flow
     from llmdo.foreign.team import Grant
-    from llmdo.reach.rows import Row
     from llmdo.syntax.document import Place
 
 
@@ -263,18 +262,6 @@ def _tool_at(project: Foreign, spot: Spot) -> str:
     return f"{name} ({place(at.location)})" if at and is_named else f"{name} of `{worker}`"
 
 
-def where(project: Foreign, row: Row) -> str:
-    """The place that lets an agent do what a row says: a line, or the default of its product."""
-    leg = FlowLeg("", row.path, row.tool, is_ruled=True, capability=row.capability.name)
-    given, at = grant_of(project, leg), place_of(project, leg)
-    agent = named(project.team.agents).get(row.path[-2].name) if len(row.path) > 1 else None
-    if agent and agent.inherits and agent.path:
-        return place(agent.at.location)
-    if agent and given and given.rule_at is None and (given.is_default or not agent.path):
-        return f"the default of {agent.format or project.team.format}"
-    return place(at.location) if at else ""
-
-
 def _edits(project: Foreign, flow: Flow) -> Iterator[FlowEdit]:
     """The edits that break a flow, the best first: the one that leaves no other flow, then that of the way out."""
     source, private, way = legs_of(flow)
@@ -336,6 +323,8 @@ def _taken(project: Foreign, leg: FlowLeg, every: frozenset[Spot], text: str) ->
         return frozenset()
     own = (leg.path[-2].name, leg.path[-1].name, leg.tool)
     given = grant_of(project, leg)
+    if given and own[0] not in named(project.team.agents):  # it runs in every agent's sessions
+        return frozenset(each for each in every if _spot_place(project, each) == given.at)
     rule = given.rule_at.location if given and given.rule_at and not given.is_free_anyway else None
     is_one_part = given is not None and "(" in given.tool and text.endswith(LEFT_TO_OTHERS)
     if given and ((given.refusal and given.refusal in text) or is_one_part):
@@ -400,7 +389,8 @@ def _edit(project: Foreign, leg: FlowLeg) -> str | None:
     spec = project.spec_of(agent)
     instead = instead_of(spec, given, at, is_way=leg.is_ruled)
     if agent is None:
-        change, lost = f"take {name} out of {key}", "it then does not run"
+        out = f"take {name} out{key and f' of {key}'}"
+        change, lost = out if at.route else "delete the file", "it then does not run"
     elif given.narrower:
         change, lost = given.narrower, f"{given.loss or lost}{given.also}"
     elif is_called(project, leg) and leg.path[1].use:

@@ -18,6 +18,7 @@ from llmdo.base.parts import items, table, text, texts
 from llmdo.base.values import dataclass, replace
 from llmdo.foreign import programs, scripts
 from llmdo.foreign.files import line_out
+from llmdo.foreign.hook_scripts import refuses
 from llmdo.foreign.lines import RUNS_OWN
 from llmdo.foreign.team import Grant
 from llmdo.policy.authority import Capability
@@ -227,7 +228,10 @@ class ClientEvents:
         if is_read and (hosts or not _is_known(command, own)):
             raised.add(UNTRUSTED)
         grant = _grant(name, f"{matcher}: {command}" if matcher else command, at, raised)
-        return replace(grant, content=_short(digest.of_data(sorted(own.items())))) if own else grant
+        if not own:
+            return grant
+        content = _short(digest.of_data(sorted(own.items())))
+        return replace(grant, content=content, refuses=refuses(command, own, HARMLESS))
 
     def _note_download(self, name: str, command: str, at: Location) -> None:
         message = f"`{name}` downloads a program and runs it, whatever that is by then: `{_shown(command)}`"

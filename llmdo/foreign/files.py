@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from llmdo.base.diagnostic import Related, excerpt, finding, nearest
+from llmdo.base.parts import table
 from llmdo.base.source import Source
 from llmdo.base.values import dataclass, field
 from llmdo.foreign import reading
@@ -30,7 +32,9 @@ def json_at(tree: Tree, path: str) -> Document | None:
 
 MOST_PLACES = 3  # further places below a finding
 COUNTS = ", and that alone counts"
-_LACKING = "no file of this project declares the MCP server"
+_OF_SERVERS = ("*mcp*.json", "**/*mcp*.json")
+"""Files by whose names it is likely that they declare MCP servers, of whatever tool."""
+_MOST_OF_SERVERS = 50
 _OF_A_PERSON = "it may come from a person's own configuration"
 
 
@@ -246,18 +250,33 @@ class Files:
         place: Place,
         name: str,
         known: Iterable[str],
-        lacking: str = _LACKING,
+        lacking: str = "",
         hint: str | None = None,
         *,
         otherwise: str = "",
     ) -> None:
-        """Notes an MCP server that no file of the project declares, or not the file that `lacking` names.
+        """Notes an MCP server that no file of the tool declares, or not the file that `lacking` names.
 
         `otherwise`: the hint where no name is like it, if the server cannot be a person's own.
         """
+        if not lacking:
+            lacking = f"no file of this project that {self.product} reads declares the MCP server"
+            other = self._declaring(name)
+            hint = hint or (
+                f"`{excerpt(other)}` does, which {self.product} does not read here" if other else None
+            )
         message = f"{lacking} `{excerpt(name)}`"
         hint = hint or renaming(place, name, nearest(name, known)) or otherwise or _OF_A_PERSON
         self.note_together("LDO250", place, message, hint)
+
+    def _declaring(self, server: str) -> str | None:
+        """A file that declares a server, and that is not read: it has a usual form, but is none of the tool's."""
+        others = (each for each in self.tree.find(_OF_SERVERS)[0] if each not in self._sources)
+        for path in islice(others, _MOST_OF_SERVERS):
+            document = json_at(self.tree, path)
+            if document and any(server in table(document.data, key) for key in ("mcpServers", "servers")):
+                return path
+        return None
 
     def unknown_tool(
         self,

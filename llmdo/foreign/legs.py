@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from llmdo.base.diagnostic import Related
+from llmdo.base.diagnostic import Related, place
 from llmdo.base.parts import table
 from llmdo.foreign.building import named, named_events
 from llmdo.foreign.commands import through
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from llmdo.foreign.edits import Spot
     from llmdo.foreign.flows import Flow
     from llmdo.foreign.team import Grant
+    from llmdo.reach.rows import Row
     from llmdo.syntax.document import Place
 
 _NO_GRAVITY = (len(WORST_FIRST), "")
@@ -212,6 +213,18 @@ def place_of(project: Foreign, leg: FlowLeg) -> Place | None:
         return rule or given.at
     use = leg.path[-1].use if leg.path else None
     return use.at if use else None
+
+
+def where(project: Foreign, row: Row) -> str:
+    """The place that lets an agent do what a row says: a line, or the default of its product."""
+    leg = FlowLeg("", row.path, row.tool, is_ruled=True, capability=row.capability.name)
+    given, at = grant_of(project, leg), place_of(project, leg)
+    agent = named(project.team.agents).get(row.path[-2].name) if len(row.path) > 1 else None
+    if agent and agent.inherits and agent.path:
+        return place(agent.at.location)
+    if agent and given and given.rule_at is None and (given.is_default or not agent.path):
+        return f"the default of {agent.format or project.team.format}"
+    return place(at.location) if at else ""
 
 
 def at_once(project: Foreign, given: Grant, worker: str, every: frozenset[Spot]) -> frozenset[Spot]:

@@ -1,4 +1,4 @@
-"""The hooks that a client asks before a call: each may refuse it, but for those that surely answer nothing."""
+"""The hooks that a client asks before a call: each may refuse it, but for those that surely refuse nothing."""
 
 from __future__ import annotations
 
@@ -42,11 +42,13 @@ def refuser(project: Foreign, flow: Flow) -> Location | None:
         for event in agent.events
         if event.toolset.lower().removeprefix("hook ") in _BEFORE
         and _is_about(event, tools)
+        and event.refuses is not False
         and not _answers_nothing(event)
         # A step loads what its settings enable, and is nobody who loads the project itself.
         if not (spec.runs_others and event.is_of_person)
     ]
-    asked.sort(key=lambda event: _matcher(event) == _EVERY)  # whoever names the tool means it
+    # Whoever names the tool means it.
+    asked.sort(key=lambda event: (event.refuses is not True, _matcher(event) == _EVERY))
     return asked[0].at.location if asked else None
 
 

@@ -260,7 +260,7 @@ def _statements(project: Foreign, agents: Sequence[Agent], findings: Sequence[Di
     every, names = len(agents), _open(project)
     numbers = Counter((each.code, each.gated) for each in findings)
     if not every:
-        unread = sum(number for (code, _), number in numbers.items() if code in UNREAD)
+        unread = len({each.at.path for each in findings if each.code in UNREAD})
         yield "no agent could be read" + f"; {_counted(unread, 'file')} may hold some" * bool(unread)
         return
     pushing = sum(agent.started_by is not None and _pushes(agent) for agent in agents)

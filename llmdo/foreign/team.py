@@ -93,6 +93,8 @@ class Grant:
     """The place of the runs that have it, for formats whose agents run in several; empty for all."""
     content: str = ""
     """A digest of the project's own scripts that it runs, at an event; empty without any."""
+    refuses: bool | None = None
+    """Whether it refuses calls, as a hook before them; None if that is not known."""
     narrower: str | None = None
     """A change by which it would bring or send less, as a hint; None if only removal of its line helps."""
     narrower_at: Place | None = None

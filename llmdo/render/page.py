@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from llmdo.base.diagnostic import place, shown
 from llmdo.foreign import not_enforced
-from llmdo.foreign.advice import where as where_given
 from llmdo.foreign.building import named
+from llmdo.foreign.legs import where as where_given
 from llmdo.graph.start import STARTERS, events_by_starter
 from llmdo.policy.authority import STRICTNESS, gravity
 from llmdo.render import reach

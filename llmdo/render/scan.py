@@ -11,7 +11,7 @@ from llmdo.base.codes import SEVERITIES
 from llmdo.base.colour import PAPER
 from llmdo.base.diagnostic import shown
 from llmdo.base.jsonable import document
-from llmdo.foreign import advice, not_enforced
+from llmdo.foreign import legs, not_enforced
 from llmdo.foreign.building import named
 from llmdo.foreign.summary import FLOWS, Cause
 from llmdo.render import reach
@@ -155,7 +155,7 @@ def _reached(project: Foreign, screen: Screen) -> Iterator[str]:
                 )
             ]
         lines += [
-            (words, f"{line.agents:,}", f"{line.unasked:,}", advice.where(project, line.best))
+            (words, f"{line.agents:,}", f"{line.unasked:,}", legs.where(project, line.best))
             for words, line in named
         ]
     rows = lines[: MOST_REACHED + 1]
@@ -240,7 +240,7 @@ def _cause_data(cause: Cause, flows: Mapping[str, FlowRow]) -> object:
     """A cause with its places, and the flow of each agent, which the findings do not hold."""
     first = cause.first
     agents = (each.subject or "" for each in cause.findings)
-    legs = ({"agent": agent, "flow": flows[agent]} for agent in agents)
+    of_agents = ({"agent": agent, "flow": flows[agent]} for agent in agents)
     return {
         "code": first.code,
         "name": first.name,
@@ -251,7 +251,7 @@ def _cause_data(cause: Cause, flows: Mapping[str, FlowRow]) -> object:
         "ways": cause.ways,
         "hint": cause.hint,
         "places": [_place(finding) for finding in cause.findings],
-        **({"flows": legs} if first.code in FLOWS else {}),
+        **({"flows": of_agents} if first.code in FLOWS else {}),
     }
 
 

@@ -41,8 +41,6 @@ if TYPE_CHECKING:
     Mark = MarkOfPython | MarkOfC
 
 FENCE = "---"
-_BEFORE = len(FENCE) + 1
-"""The characters before a header."""
 
 MAX_HEADER = 64 * 1024  # bytes: more is a missing closing line
 MAX_NESTING = 16
@@ -96,7 +94,7 @@ class _PythonLoader(yaml.SafeLoader):
 _LOADER = getattr(yaml, "CSafeLoader", _PythonLoader)
 
 
-def _is_yaml(text: str) -> bool:
+def is_yaml(text: str) -> bool:
     """Whether a text has no mistake of syntax."""
     try:
         return all(True for _ in yaml.parse(text, Loader=_LOADER))
@@ -137,7 +135,7 @@ def parse(
     problems = tuple(reader.problems)
     # Whatever went wrong first: the conflict is the reason, and no key starts like that.
     if problems and (marker := _MERGE_MARKER.search(header)):
-        problems = (merge_conflict(source, marker, _BEFORE),)
+        problems = (merge_conflict(source, marker),)
     return Document(source, reader.data, find, problems)
 
 
@@ -210,7 +208,7 @@ class _HeaderReader:
     def read(self, header: str) -> None:
         """Reads all of `header`, or as far as it can be read."""
         if hidden := _INVISIBLE_BREAKS.search(header):
-            self.problems.append(bad_character(self._source, hidden, _BEFORE))
+            self.problems.append(bad_character(self._source, hidden))
             return
         handlers = self._handlers
         try:
@@ -223,11 +221,11 @@ class _HeaderReader:
             pass
         except yaml.reader.ReaderError:
             if unprintable := _UNPRINTABLE.search(header):
-                self.problems.append(bad_character(self._source, unprintable, _BEFORE))
+                self.problems.append(bad_character(self._source, unprintable))
         except yaml.MarkedYAMLError as error:
             self.problems.append(
                 quotes_problem(self._source, header, self._scalar_before, error)
-                or syntax_problem(self._source, header, error, _is_yaml)
+                or syntax_problem(self._source, header, error, is_yaml)
             )
 
     def _refuse(

@@ -13,23 +13,30 @@ if TYPE_CHECKING:
 
     from yaml import MarkedYAMLError, ScalarEvent
 
-    from llmdo.base.source import Source
+    from llmdo.base.source import Location, Source
 
 
-def merge_conflict(source: Source, marker: re.Match[str], before: int) -> Diagnostic:
-    """The problem of a merge conflict at `marker`, in a header after `before` characters."""
-    start, end = (before + offset for offset in marker.span())
+def merge_conflict(source: Source, marker: re.Match[str]) -> Diagnostic:
+    """The problem of a merge conflict at `marker`, a match in a header."""
     hint = "keep one side and delete the lines that start with `<<<<<<<`, `=======` and `>>>>>>>`"
-    at = source.location(source.span_between(start, end))
-    return finding("LDO101", at, "a merge conflict is left in this file", hint=hint)
+    return finding("LDO101", _matched(source, marker), "a merge conflict is left in this file", hint=hint)
 
 
-def bad_character(source: Source, match: re.Match[str], before: int) -> Diagnostic:
-    """The problem of that one character, in a header after `before` characters."""
-    start = before + match.start()
+def bad_character(source: Source, match: re.Match[str]) -> Diagnostic:
+    """The problem of that one character, a match in a header."""
     message = f"the character U+{ord(match[0]):04X} is not allowed in a header"
     hint = "write it as an escape in double quotes"
-    return finding("LDO101", source.location(source.span_between(start, start + 1)), message, hint=hint)
+    return finding("LDO101", _matched(source, match), message, hint=hint)
+
+
+def _matched(source: Source, match: re.Match[str]) -> Location:
+    """The place of a match within one line of a header, counted as all places are: a line stands above the header.
+
+    The header may be a part of one, or a file, whose readers move every place by the lines that stand above it there.
+    """
+    header, start = match.string, match.start()
+    line, column = header.count("\n", 0, start) + 2, start - header.rfind("\n", 0, start)
+    return source.location(Span(line, column, line, column + len(match[0])))
 
 
 _OF_ESCAPES = "quoted scalar.*(?:escape|hex)"
@@ -222,6 +229,34 @@ def _up_to_next_key(header: str, number: int) -> str:
     return "\n".join([*lines[:number], quoted, *below[:end], ""])
 
 
+_FARTHEST = 1_000_000  # blanks: more than a header has
+_BLOCK = re.compile(r"(?P<indent> *)(?:- +)*[\w.-]+ *: +[|>][-+0-9]*(?: +#.*)? *")
+"""A line whose text stands below it."""
+_NO_TEXT = re.compile(r" *(?:#|- |[\w.-]+ *(?:$|:(?: |$)))")
+"""A line that is rather meant as a key, an item or a comment than as text."""
+
+
+def _leaves_text(header: str, number: int) -> bool:
+    """Whether a line is the first below a text of several lines that is indented less, and no key of its own."""
+    lines = header.split("\n")
+    if _NO_TEXT.match(lines[number]):
+        return False
+    own = _indent(lines[number])
+    least = _FARTHEST
+    for line in reversed(lines[:number]):
+        if (block := _BLOCK.fullmatch(line)) and len(block["indent"]) < least:
+            return own < least < _FARTHEST
+        if line.strip():
+            least = min(least, _indent(line))
+            if least <= own:
+                return False
+    return False
+
+
+def _indent(line: str) -> int:
+    return len(line) - len(line.lstrip(" "))
+
+
 def syntax_problem(
     source: Source, header: str, error: MarkedYAMLError, is_yaml: Callable[[str], bool]
 ) -> Diagnostic:
@@ -249,16 +284,31 @@ def syntax_problem(
         line, column = header.count("\n", 0, index), index - header.rfind("\n", 0, index) - 1
     character = header[index : index + 1].strip("\n")
     span = Span(line + 2, column + 1, line + 2, column + 1 + len(character))
-    message, hint = "the header is not valid YAML from here on", None
-    for pattern, sentence, usual_hint in _TROUBLES:
-        if re.search(pattern, reason) and (character or "{}" not in sentence):
-            message, hint = sentence.format(character), usual_hint
-            break
+    message, hint = _sentence(reason, header, line, character, is_yaml)
+    return finding("LDO101", source.location(span), message, hint=hint)
+
+
+def _sentence(
+    reason: str, header: str, line: int, character: str, is_yaml: Callable[[str], bool]
+) -> tuple[str, str | None]:
+    """The sentence about a character at which PyYAML stops for a reason, and its hint."""
     whole = header.split("\n")[line] if character else ""
     if character == "\t":
-        message, hint = "a tab is not allowed here", "indent with spaces"
-    elif character == "," and "node content" in reason:
-        message, hint = "an item is missing before this `,`", "delete the `,`"
-    elif "mapping values" in reason and _SECOND_COLON.match(whole) and is_yaml(_up_to_next_key(header, line)):
-        hint = f"put the text in {_quotes_for(whole)} if the `: ` is part of it"
-    return finding("LDO101", source.location(span), message, hint=hint)
+        return "a tab is not allowed here", "indent with spaces"
+    if character == "," and "node content" in reason:
+        return "an item is missing before this `,`", "delete the `,`"
+    if character and _leaves_text(header, line):
+        hint = "indent it, and what of that text follows, as the lines above"
+        return "this line is not indented as the text above it", hint
+    usual_hint: str | None
+    message, usual_hint = next(
+        (
+            (sentence.format(character), hint)
+            for pattern, sentence, hint in _TROUBLES
+            if re.search(pattern, reason) and (character or "{}" not in sentence)
+        ),
+        ("the header is not valid YAML from here on", None),
+    )
+    if "mapping values" in reason and _SECOND_COLON.match(whole) and is_yaml(_up_to_next_key(header, line)):
+        return message, f"put the text in {_quotes_for(whole)} if the `: ` is part of it"
+    return message, usual_hint

@@ -8,6 +8,7 @@ Links of a project are lines of its `links.txt`.
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 
 import pytest
@@ -26,6 +27,9 @@ from tests.checks.test_cases import copied
 CASES = Path(__file__).parent / "cases"
 ALL = sorted(path.parent for path in CASES.glob("*/*/expect.txt"))
 NAMES = {check.name for check in findings.ALL}
+_CODE = re.compile(r"`[^`]+`")
+_EMPTY = re.compile(r"  |``|\( *\)| [,;.)]|^ | $")
+"""What a sentence has where one of its parts is empty, with its code as a word."""
 FOREIGN = [code for code, (name, _) in CODES.items() if name in NAMES]
 
 
@@ -43,6 +47,8 @@ def test_what_is_said_is_what_the_case_expects(case: Path, tmp_path: Path) -> No
     diagnostics = findings.check(read)
     places = [at.path for each in diagnostics for at in (each.at, *(other.at for other in each.related))]
     assert [path for path in places if not (root / path).exists()] == []
+    hints = [each.hint for each in diagnostics if each.hint]
+    assert [each for each in hints if _EMPTY.search(_CODE.sub("_", each))] == []
     reached = render.alike((entry, read.analysis.of(entry)) for entry in read.graph.entries.values())
     if (case / "page.md").exists():
         drawn = page(read, summary_of(read, diagnostics), list(reached))

@@ -10,7 +10,7 @@ import pytest
 from llmdo import foreign
 from llmdo.base.values import replace
 from llmdo.foreign import advice
-from llmdo.foreign.building import named
+from llmdo.foreign.building import named, named_events
 from llmdo.foreign.edits import left_after, refused_at_once
 from llmdo.foreign.flows import WayOut, worst_flows
 from tests.checks.test_cases import copied
@@ -41,12 +41,16 @@ STAYS = re.compile(
 
 def without(project: Foreign, edit: FlowEdit) -> Foreign:
     """The project whose agents lack the tools and the calls that an edit takes away."""
-    names = {id(agent): name for name, agent in named(project.team.agents).items()}
+    agents = named(project.team.agents)
+    names, events = {id(agent): name for name, agent in agents.items()}, named_events(agents)
     gone = {(worker, _NUMBERED.sub("", toolset), tool) for worker, toolset, tool in edit.takes}
 
     def edited(agent: Agent) -> Agent:
         name = names[id(agent)]
         left = tuple(each for each in agent.grants if (name, each.toolset, each.tool) not in gone)
+        of_events = events.get(name)
+        runs = tuple(each for each in agent.events if (of_events, each.toolset, each.tool) not in gone)
+        agent = replace(agent, events=runs)
         if name != edit.caller:
             return replace(agent, grants=left)
         calls = tuple(call for call in agent.calls if edit.callee and call.name != edit.callee)

@@ -47,6 +47,9 @@ EXPLAINED = tuple(
         r"name whole commands, without _ at their end(?:, or take the rule out)?",
         r"_ in _ counts, if that is a primary agent",
         r"_ does, but fast-agent asks only the configuration nearest to the agent",
+        r"write it as an escape in double quotes",
+        r"indent it, and what of that text follows, as the lines above",
+        r"_ does, which [A-Z][\w ]+ does not read here",
         r"take the whole (?:chain|iterative planner|orchestrator|router) out, as fast-agent starts none without agents",
         r"install the server, or keep it in the project, where a change of it is reviewed",
         r"keep the program in the project, where a change of it is reviewed",
@@ -281,8 +284,8 @@ def _tools_named(after: Foreign, each: Diagnostic) -> list[str]:
         return []
     words = {word for line in names_in(hint) for word in re.findall(r"[\w-]+", line)}
     words |= {f"fs_{word}" for word in words}
-    if "`memory`" in hint:
-        words |= {"Edit", "Write"}
+    if "which its `memory` brings" in hint:
+        words |= set(re.findall(r"(?:Edit|Write)(?=`)", hint))
     tools = {
         re.split(r"[/( ]", each.tool)[0]
         for each in agent.grants

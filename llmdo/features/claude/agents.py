@@ -134,7 +134,9 @@ class AgentReader:
         names = {f"mcp__{name}" for each in listed for name in (each if isinstance(each, dict) else (each,))}
         has_servers = any(each.server and each.toolset in names for each in grants)
         kept = ["the servers of its `mcpServers`"] if has_servers else []
-        kept += ["`Write` and `Edit`, which its `memory` brings"] if self.header.get("memory") else []
+        given = {each.tool.partition("(")[0] for each in grants if each.decision != "blocked"}
+        if brought := [f"`{tool}`" for tool in _REMEMBERING[1:] if self._remembers and tool in given]:
+            kept.append(f"{' and '.join(brought)}, which its `memory` brings")
         return f" but {' and '.join(kept)}" if kept else ""
 
     def _place(self, *route: str | int, of_key: bool = False) -> Place:

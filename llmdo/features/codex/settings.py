@@ -145,14 +145,17 @@ def _profile(files: Files, layers: ConfigLayers, name: str, at: Place, seen: tup
     """The sandbox of a permission profile, those that it extends included."""
     if name in _BUILT_IN:
         return SANDBOXES[_BUILT_IN[name]]
-    profile = table(layers.get("permissions", name)[0])
-    if not profile or name in seen:
+    if name in seen:
+        files.note("LDO250", at, f"the permission profile `{excerpt(name)}` extends itself")
+        return SANDBOXES[DEFAULT]
+    written = layers.get("permissions", name)[0]
+    if not isinstance(written, dict):
         known = (*_BUILT_IN, *table(layers.get("permissions")[0]))
         files.note(
             "LDO250", at, f"there is no permission profile `{excerpt(name)}`", did_you_mean(name, known)
         )
         return SANDBOXES[DEFAULT]
-    base = SANDBOXES["read-only"]
+    profile, base = table(written), SANDBOXES["read-only"]
     if isinstance(extended := profile.get("extends"), str):
         base = _profile(files, layers, extended, at, (*seen, name))
     return replace(

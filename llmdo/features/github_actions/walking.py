@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from llmdo.base.diagnostic import excerpt, excerpt_of_end, finding
 from llmdo.base.parts import items, table, text, texts
 from llmdo.base.values import dataclass, field, replace
+from llmdo.features.github_actions.broken import as_refused
 from llmdo.features.github_actions.renamed import is_renamed, renamed_in
 from llmdo.features.github_actions.step_checks import people_past
 from llmdo.features.github_actions.workflow import (
@@ -258,7 +259,9 @@ class WorkflowWalk:
     def _document(self, path: str) -> Document | None:
         if path not in self.documents:
             source = self.sources.get(path) or self._action(path)
-            self.documents[path] = reading.yaml(source, aliases=True, bounds=BOUNDS) if source else None
+            document = reading.yaml(source, aliases=True, bounds=BOUNDS) if source else None
+            is_refused = document and document.problems and path in self.sources
+            self.documents[path] = as_refused(document) if document and is_refused else document
         return self.documents[path]
 
     def _workflow(self, document: Document, scope: _Scope) -> Iterator[Site]:

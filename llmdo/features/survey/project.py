@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from llmdo.features.survey import kinds
 from llmdo.features.survey.markup import Markup, element, joined, link, sentence, verbatim
 from llmdo.features.survey.markup import document as whole
-from llmdo.foreign.advice import where as where_given
+from llmdo.foreign.legs import where as where_given
 from llmdo.render import page, reach
 from llmdo.render.amounts import counted
 from llmdo.version import __version__

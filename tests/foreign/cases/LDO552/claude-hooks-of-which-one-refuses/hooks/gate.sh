@@ -1,0 +1,2 @@
+#!/bin/sh
+other-gate "$1"
