@@ -73,6 +73,7 @@ from llmdo.foreign.legs import (
     place_of,
     writes_by_rules,
 )
+from llmdo.foreign.other_commands import with_other_commands
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -85,7 +86,6 @@ if TYPE_CHECKING:
 
 
 _NETWORK = "net.connect"
-_NONE_RUN = NO_COMMANDS.removeprefix("it then ")
 _AS_WELL = " there as well"
 """The end of a change at the place of the one before it."""
 _REFUSED_BY_JOBS = ", while jobs refuse it"
@@ -99,29 +99,8 @@ def hint(project: Foreign, flow: Flow) -> str | None:
     idle = without_its_list(project, best.caller) if best.caller and not best.callee else ""
     milder, second = _milder(project, flow, best)
     unsure = unsure_after(flow, second or best, as_grave=bool(milder and not second))
-    text = f"{_with_other_commands(project, best)}{idle}{milder}{unsure}"
+    text = f"{with_other_commands(named(project.team.agents), best)}{idle}{milder}{unsure}"
     return f"{text}{_or_asked(project, flow)}"
-
-
-def _with_other_commands(project: Foreign, best: FlowEdit) -> str:
-    """The words of an edit after which an agent runs no commands, with the tools by which it still does."""
-    agents = named(project.team.agents)
-    kept: dict[str, bool] = {}
-    for worker in {spot[0] for spot in best.takes if spot[0] in agents and _NONE_RUN in best.text}:
-        grants = [
-            each for each in agents[worker].grants if runs_commands(each) and each.decision != "blocked"
-        ]
-        gone = [each for each in grants if (worker, each.toolset, each.tool) in best.takes]
-        places = {each.at.location for each in gone}
-        names = {each.tool.partition("(")[0] for each in gone}
-        for each in grants if gone else ():
-            if each.at.location not in places and each.tool.partition("(")[0] not in names:
-                name = name_at(each, each.at)
-                kept[name] = kept.get(name, True) and each.decision == "needs_approval"
-    if not kept:
-        return best.text
-    asked = ", about which it asks" if all(kept.values()) else ""
-    return best.text.replace(_NONE_RUN, f"runs commands by {names_text(sorted(kept))} alone{asked}")
 
 
 def _or_asked(project: Foreign, flow: Flow) -> str:

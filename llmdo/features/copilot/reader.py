@@ -189,10 +189,7 @@ class _CopilotReader:
         if not is_prompt and PurePosixPath(path).name.lower() not in PAGES:
             return self.files.text_or_prompt(path, KEYS)  # as VS Code takes it
         text = self.files.header(path, PROMPT_KEYS if is_prompt else KEYS)
-        if text:
-            self.files.problems.extend(text.document.problems)
-        elif is_prompt and (problem := headers.late_in_prompt(self.files.source(path))):
-            self.files.problems.append(problem)
+        self.files.problems.extend(text.document.problems if text else headers.late(self.files, path))
         return text
 
     def sessions(self, *, has_agents: bool) -> Iterator[Agent]:
