@@ -73,6 +73,7 @@ from llmdo.foreign.legs import (
     place_of,
     writes_by_rules,
 )
+from llmdo.foreign.other_commands import with_other_commands
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -98,7 +99,8 @@ def hint(project: Foreign, flow: Flow) -> str | None:
     idle = without_its_list(project, best.caller) if best.caller and not best.callee else ""
     milder, second = _milder(project, flow, best)
     unsure = unsure_after(flow, second or best, as_grave=bool(milder and not second))
-    return f"{best.text}{idle}{milder}{unsure}{_or_asked(project, flow)}"
+    text = f"{with_other_commands(named(project.team.agents), best)}{idle}{milder}{unsure}"
+    return f"{text}{_or_asked(project, flow)}"
 
 
 def _or_asked(project: Foreign, flow: Flow) -> str:

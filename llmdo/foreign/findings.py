@@ -21,7 +21,7 @@ from llmdo.foreign.edits import (
     without_its_list,
     without_push,
 )
-from llmdo.foreign.flows import UNKNOWN
+from llmdo.foreign.gaining import beside_a_shell, brought_at, unasked_part
 from llmdo.foreign.instead import MANY, few_tools, in_a_header
 from llmdo.foreign.lines import PUSHES
 from llmdo.foreign.reading import IN_PLACE_OF_TEXT, below_cut, keyless, unspaced
@@ -29,12 +29,12 @@ from llmdo.foreign.refusing import refuser
 from llmdo.foreign.team import NAME_TOOLS, Unread
 from llmdo.policy.authority import Capability, gravity
 from llmdo.reach.flows import legs_text
-from llmdo.reach.risks import SHELL, edges, gains, is_in_a_shell, path_text
+from llmdo.reach.risks import SHELL, edges, gains, path_text
 from llmdo.syntax.document import Place
 from llmdo.syntax.frontmatter import late_header, second_header
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterator, Mapping
 
     from llmdo.base.checking import Check
     from llmdo.base.diagnostic import Diagnostic
@@ -201,8 +201,8 @@ def foreign_delegate_gain(project: Foreign) -> Iterator[Diagnostic]:
         if agents[entry.name].inherits:
             continue
         rows = project.choice.of(entry)
-        unasked = filter(None, map(_unasked, gains(rows)))
-        for gain in filter(None, (_beside_a_shell(each, rows) for each in unasked)):
+        unasked = filter(None, map(unasked_part, gains(rows)))
+        for gain in filter(None, (beside_a_shell(project, each, rows) for each in unasked)):
             has_shell = any(row.capability.name == SHELL for row in gain.rows)
             if gain.first.use is None or (gain.first.name not in agents and not has_shell):
                 continue  # what comes by calling just anybody is in the table, unless it is a shell
@@ -217,7 +217,7 @@ def foreign_delegate_gain(project: Foreign) -> Iterator[Diagnostic]:
                 gain.first.use.at.location,
                 f"`{entry.name}` gains {_gained(gain)}",
                 hint=cut and cut + _still_gained(project, entry, gain, cut),
-                related=edges(path)[1:],
+                related=[*edges(path)[1:-1], *brought_at(project, gain.rows)],
                 subject=entry.name,
             )
 
@@ -260,34 +260,6 @@ def _gained(gain: Gain) -> str:
     (first, rows), *others = paths.items()
     text = f"{replace(gain, rows=tuple(rows)).names} through `{gain.first.name}`: `{first}`"
     return text + "".join(f"; and {replace(gain, rows=tuple(more)).names}: `{path}`" for path, more in others)
-
-
-def _beside_a_shell(gain: Gain, rows: Iterable[Row]) -> Gain | None:
-    """The part of a gain that an entry with these rows does not have by any command through another agent as well."""
-    shells = (row for row in rows if row.capability.name == SHELL and row.assurance == "open")
-    if not any(row.decision == "allowed" and row not in gain.rows for row in shells):
-        return gain
-    left = tuple(row for row in gain.rows if not is_in_a_shell(row.capability))
-    return replace(gain, rows=left) if left else None
-
-
-def _unasked(gain: Gain) -> Gain | None:
-    """The part of a gain about which nobody is asked, without tools of which nothing is known, unless it has no other.
-
-    Whoever is asked knows; the table has the rest. The start of a server alone is nobody's choice. A part of what is
-    gained as a whole is not named again.
-    """
-    known = tuple(row for row in gain.unasked if not UNKNOWN.fullmatch(row.capability.name))
-    if all(row.capability == STARTS for row in gain.unasked):
-        return None
-    rows = known or gain.unasked
-    whole = {each.capability.name for each in rows if each.capability.is_everywhere}
-    return replace(
-        gain,
-        rows=tuple(
-            each for each in rows if each.capability.is_everywhere or each.capability.name not in whole
-        ),
-    )
 
 
 @reports("LDO551", "warning", acceptable=True)
@@ -576,7 +548,7 @@ def foreign_loose_rule(project: Foreign) -> Iterator[Diagnostic]:
 
 
 @reports("LDO554", "warning", acceptable=True)
-def foreign_unasked(project: Foreign) -> Iterator[Diagnostic]:
+def foreignunasked_part(project: Foreign) -> Iterator[Diagnostic]:
     """A file of the project switches the questions off.
 
     Whoever clones the project runs it so. Move the line to a person's own settings, or remove it. In a workflow, where

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from llmdo.foreign.building import named
 from llmdo.foreign.silent import answers_nothing
+from llmdo.foreign.warning import only_warns
 from llmdo.syntax.document import Place
 
 if TYPE_CHECKING:
@@ -82,10 +83,13 @@ def _is_about(event: Grant, tools: tuple[str, ...]) -> bool:
 
 
 def _answers_nothing(event: Grant) -> bool:
-    """Whether a hook is a command that surely answers nothing and ends well."""
+    """Whether a hook is a command that surely answers nothing that a client reads, and ends well."""
     command, handler = event.at.data, event.at._replace(route=event.at.route[:-1]).data
     has_more = not isinstance(handler, dict) or event.at.route[-1:] == ("url",) or bool(handler.get("args"))
-    return isinstance(command, str) and not has_more and answers_nothing(command)
+    if not isinstance(command, str) or not isinstance(handler, dict) or has_more:
+        return False
+    is_strict = handler.get("failClosed") is True  # a client may take what is no JSON for a refusal
+    return answers_nothing(command) or (not is_strict and only_warns(command))
 
 
 def _matcher(event: Grant) -> str:

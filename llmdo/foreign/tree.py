@@ -52,7 +52,7 @@ _LICENCES = tuple(
 )
 """The usual names, which may be links to other files."""
 _LIKE_LICENCES = ("*[Ll][Ii][Cc][Ee][Nn][CcSs][Ee]*", "[Cc][Oo][Pp][Yy][Ii][Nn][Gg]*")
-_KIND = r"(?:A?GPL|APACHE|BOOST|BSD|CC0|EPL|ISC|LESSER|LGPL|MIT|MPL|ZERO)(?:[-_.]?v?[0-9][0-9.]*)?"
+_KIND = r"(?:A?GPL|APACHE|BOOST|BSD|CC0|CC-BY(?:-SA)?|CODE|EPL|ISC|LESSER|LGPL|MIT|MPL|ZERO)(?:[-_.]?v?[0-9][0-9.]*)?"
 _LICENCE = re.compile(
     rf"(?:{_KIND}[-_.])?(?:(?:UN)?LICEN[CS]E|COPYING)(?:[-_.]{_KIND})?(?:\.(?:adoc|markdown|md|rst|txt))?",
     re.IGNORECASE,
@@ -61,7 +61,7 @@ _LICENCE = re.compile(
 _OPEN = re.compile(
     r"Permission is hereby granted, free|Apache License|GNU (?:Affero |Lesser )?General Public|Mozilla Public License"
     r"|Redistribution and use in source|Eclipse Public License|Permission to use, copy, modify|CC0 |public domain"
-    r"|Boost Software License",
+    r"|Boost Software License|Attribution(?:-ShareAlike)? [34]\.0 (?:International|Unported)\b",
     re.IGNORECASE,
 )
 """A sentence of a licence by which anybody may read the project."""

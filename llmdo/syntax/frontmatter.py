@@ -23,6 +23,8 @@ FENCE = "---"
 _OF_AGENTS = frozenset({"description", "mode", "model", "name", "tools"})
 _KEY = re.compile(r"([A-Za-z_][\w-]*)[ \t]*:")
 _CODE = ("```", "~~~")
+_OPENED = re.compile(r"`{3,}|~{3,}")
+"""The signs that open a block of code, of which it takes as many to close it."""
 MOVE_DOWN = "move what stands above the header below it"
 """The hint for a header that does not begin its file."""
 
@@ -163,11 +165,15 @@ def late_header(source: Source) -> LateHeader | None:
 
 
 def _is_wrapped(lines: Sequence[str], first: int) -> bool:
-    """Whether a line opens a block of code around the whole file: each within it has a language where it opens."""
-    mark = lines[first][:3]
+    """Whether a line opens a block of code around the whole file: each within it has a language where it opens.
+
+    A block within it may have none if its signs are fewer, as they then close nothing.
+    """
+    opened = _OPENED.match(lines[first])
     last = next((number for number in range(len(lines) - 1, first, -1) if lines[number].strip()), first)
-    if mark not in _CODE or first:
+    if opened is None or first:
         return False
+    mark = opened[0]
     is_within = False
     for number in range(first + 1, last + 1):
         line = lines[number].strip()

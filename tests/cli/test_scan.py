@@ -242,3 +242,16 @@ def test_who_may_start_an_agent_is_said_with_the_place_of_the_event(tmp_path: Pa
     assert "started by\n  perhaps anyone: a/a (issues)\n  the owner: a/a (schedule)\n" in text
     reached = commands.llmdo(tmp_path, "reach", "--from", "auto", ".").stdout
     assert "\na/a, started by perhaps anyone (issues) and the owner (schedule):\n" in reached
+
+
+def test_workflows_of_another_program_are_none_of_gh_aw(tmp_path: Path) -> None:
+    (tmp_path / ".claude/agents").mkdir(parents=True)
+    (tmp_path / ".claude/agents/guard.md").write_text(
+        "---\nname: guard\ndescription: d\ntools: Read\n---\nGuard.\n"
+    )
+    (tmp_path / "workflows").mkdir()
+    bot = "---\nname: tides\ndescription: Says when the tide is low.\ntriggers:\n  - type: schedule\n---\nLook.\n"
+    (tmp_path / "workflows/tides.workflow.md").write_text(bot)
+    assert "gh-aw" not in scan(tmp_path).stdout
+    (tmp_path / "workflows/part.md").write_text("---\nsafe-outputs:\n  add-comment:\n---\n")
+    assert "gh-aw: 0 agents in 1 file\n" in scan(tmp_path).stdout

@@ -66,6 +66,8 @@ EXPLAINED = tuple(
         r"write _ before the rules there, or take this out",
         r"write (?:a rule|rules) for _(?:, _)*(?: (?:and|or) _)?",
         r"declare it for this agent as well, unless it comes with an extension, or from settings of the repository or of a person; else Copilot skips it",
+        r"if it is the server _, write _(?: and so on)?, and declare it unless settings elsewhere do; Copilot skips (?:this name|these names)",
+        r"who has to run a script needs _, which runs any command",
         r"_ is a server: write _, and declare it for this agent as well",
         r"if it is the server _, declare it, and write _(?:; if no extension and no settings elsewhere bring it either, Copilot skips it)?",
         r"(?:most of )?these are names of Copilot in VS Code",

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from llmdo.base.diagnostic import Related, finding, shown
 from llmdo.base.source import Span
 from llmdo.base.values import dataclass, replace
-from llmdo.features.copilot import AGENT, FEW_TOOLS, MODE
+from llmdo.features.copilot import AGENT, FEW_TOOLS, MODE, PROMPT
 from llmdo.features.copilot.names import stem_of
 from llmdo.features.copilot.seen_headers import line_of
 from llmdo.foreign import headers, reading
@@ -98,6 +98,14 @@ def fault(
     ]
     message = f"{_together(faults)}, {rest}"
     return finding(code, faults[0].at, message, hint=_edits(faults), related=related)
+
+
+def late(files: Files, path: str) -> Iterator[Diagnostic]:
+    """The finding about a prompt whose tools are in no header as something stands above it."""
+    source = files.source(path) if path.endswith(PROMPT) else None
+    below = late_header(source) if source else None
+    if source and below and "tools" in below.keys:
+        yield reading.headless(source, ", so it runs with the tools of the chat in place of its own")
 
 
 def _with_tools(source: Source, hint: str | None) -> str:

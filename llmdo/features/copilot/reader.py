@@ -189,7 +189,7 @@ class _CopilotReader:
         if not is_prompt and PurePosixPath(path).name.lower() not in PAGES:
             return self.files.text_or_prompt(path, KEYS)  # as VS Code takes it
         text = self.files.header(path, PROMPT_KEYS if is_prompt else KEYS)
-        self.files.problems.extend(text.document.problems if text else ())
+        self.files.problems.extend(text.document.problems if text else headers.late(self.files, path))
         return text
 
     def sessions(self, *, has_agents: bool) -> Iterator[Agent]:

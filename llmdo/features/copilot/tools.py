@@ -89,6 +89,10 @@ _EXTENSION = re.compile(r"[\w-]+\.[\w-]+")
 """A publisher and its extension of VS Code, whose tools are unknown and are there alone."""
 LONG_NAME = re.compile(r"mcp_+([!-~]+)")
 """The name of a server's tool as models see it, in VS Code or in other clients."""
+_SCRIPT = re.compile(
+    r"(?:\.{1,2}/)?(?:[\w.@-]+/)*[\w.-]+\.(?:bash|bat|cjs|cmd|js|mjs|ps1|py|rb|sh|ts|zsh)", re.IGNORECASE
+)
+"""The path of a script, by its ending."""
 _NO_LABEL = re.compile(r"[^a-z0-9_.-]+")
 """What VS Code replaces in the name of a server there; it also shortens it."""
 _LEAST = 3  # letters of a server's name that stand for it
@@ -191,12 +195,18 @@ class Tools:
     def server_of(self, name: str) -> str | None:
         """The server or extension before a tool's name; a server alone means all of its tools."""
         server, slash, _ = name.rpartition("/")
-        if server.casefold() in _BY_SET:
+        if server.casefold() in _BY_SET or self.is_script(name):
             return None
         wanted = server if slash else name
         known = (*self.servers, *(built_in for built_in in SERVERS if built_in not in self.servers))
         same = next((each for each in known if each.casefold() == wanted.casefold()), None)
         return same or (server if slash else None)
+
+    def is_script(self, name: str) -> bool:
+        """Whether a name is that of a file with a program, and of no server that a file declares."""
+        owner = name.rpartition("/")[0] or name
+        near = {each.casefold() for each in (*self.servers, *SERVERS)}
+        return _SCRIPT.fullmatch(name) is not None and owner.casefold() not in near
 
     def of_long_name(self, name: str) -> tuple[str, str] | None:
         """The server and its tool in a name such as `mcp_SERVER_TOOL`, in which a beginning stands for the server."""
@@ -261,7 +271,7 @@ class Tools:
             yield replace(grant, tool=tool, runs_in=CLOUD)
         elif server and not _EXTENSION.fullmatch(server):
             yield from self._from_elsewhere(server, at, f"{excerpt(server, MAX_NAME)} in VS Code")
-        else:  # in the cloud it is ignored
+        elif not self.is_script(name):  # in the cloud it is ignored
             yield from self._from_elsewhere(server or name, at)
 
     def delegates(self, name: str) -> bool:

@@ -14,7 +14,7 @@ from llmdo.foreign.files import renaming
 from llmdo.foreign.meaning import meant_tool
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from llmdo.base.diagnostic import Diagnostic
     from llmdo.features.copilot.tools import Tools
@@ -39,6 +39,11 @@ _GITHUB_HAS = frozenset(
     }
 )  # fmt: skip
 """Words in the names of the tools of GitHub's server."""
+_UNDECLARED = re.compile(
+    r"mcp__(?P<server>[A-Za-z0-9._-]+?)__(?P<tool>[A-Za-z][\w.-]*)"
+    r"|mcp_(?P<short>[A-Za-z0-9.-]{2,})_(?P<its>[A-Za-z][\w.-]*)"
+)
+"""The name of a server's tool as models see it, in Claude Code or, of a server without `_`, in VS Code."""
 _SHIPPED = "vscode."
 """The beginning of the names of extensions that VS Code comes with."""
 _WORD = re.compile(r"[a-z0-9]+|[A-Z]+[a-z0-9]*")
@@ -86,6 +91,9 @@ class UnknownNames:
     """The files in which a name may stand for the tool of a server by itself, or for one of the command line alone."""
     _long: dict[str, list[tuple[str, str, Place]]] = field(default_factory=dict)
     """Of each server the long names of its tools, each with the tool."""
+    _undeclared: dict[str, list[tuple[str, str, Place]]] = field(default_factory=dict)
+    """The same of servers that no file declares."""
+    _scripts: list[tuple[str, Place]] = field(default_factory=list)
 
     def add(self, tools: Tools, named: Sequence[tuple[str, Place]]) -> None:
         """Adds the unknown names among the tools of one file."""
@@ -108,6 +116,13 @@ class UnknownNames:
                 continue
             if not server and (long := tools.of_long_name(name)):
                 self._long.setdefault(long[0], []).append((name, long[1], place))
+                continue
+            if long_of := _UNDECLARED.fullmatch(name):
+                of_server, tool = (each for each in long_of.groups() if each)
+                self._undeclared.setdefault(of_server, []).append((name, tool, place))
+                continue
+            if tools.is_script(name):
+                self._scripts.append((name, place))
                 continue
             if server:
                 self._servers.setdefault(server, []).append(place)
@@ -133,6 +148,10 @@ class UnknownNames:
             yield _finding(message + _in_files(places), places, self._near_servers[server] or ELSEWHERE[0])
         for server, uses in self._long.items():
             yield _long_names(server, uses)
+        for server, uses in self._undeclared.items():
+            yield _undeclared_names(server, uses)
+        if self._scripts:
+            yield _scripts(self._scripts)
         together: dict[tuple[object, ...], list[str]] = {}
         for tool, places in self._tools.items():
             key = (
@@ -206,17 +225,48 @@ def _is_of_github(tool: str, servers: Mapping[str, bool]) -> bool:
 
 def _long_names(server: str, uses: Sequence[tuple[str, str, Place]]) -> Diagnostic:
     """The finding about the long names of the tools of a server, at the first place in each file."""
-    names = list(dict.fromkeys(name for name, _, _ in uses))
-    by_path: dict[str, Place] = {}
-    for _, _, place in uses:
-        by_path.setdefault(place.document.source.path, place)
-    places = [*by_path.values()]
+    names, places, files = _together((name, place) for name, _, place in uses)
     name, tool, at = uses[0]
     hint = renaming(at, name, f"{server}/{tool}", "write `{}`" + (" and so on" if len(names) > 1 else ""))
-    # Of several names each file may have others.
-    files = f", in {len(places)} files" if min(len(names), len(places)) > 1 else _in_files(places)
     rest = f"; a tool of the server `{excerpt(server)}` is written `{excerpt(server)}/TOOL`"
     return _finding(f"Copilot does not know {_listed(names)}{files}{rest}", places, hint)
+
+
+def _undeclared_names(server: str, uses: Sequence[tuple[str, str, Place]]) -> Diagnostic:
+    """The finding about the long names of the tools of a server that no file declares."""
+    names, places, files = _together((name, place) for name, _, place in uses)
+    tool = f"{excerpt(f'{server}/{uses[0][1]}')}"
+    so_on = " and so on" if len(names) > 1 else ""
+    hint = (
+        f"if it is the server `{excerpt(server)}`, write `{tool}`{so_on}, and declare it unless settings elsewhere "
+        f"do; Copilot skips {'these names' if so_on else 'this name'}"
+    )
+    return _finding(f"no file of this project declares the server of {_listed(names)}{files}", places, hint)
+
+
+def _scripts(uses: Sequence[tuple[str, Place]]) -> Diagnostic:
+    """The finding about scripts in place of tools."""
+    names, places, files = _together(uses)
+    listed = _listed(names).partition(" ")[2].partition(" ")[2]
+    are = "are files and no tools" if len(names) > 1 else "is a file and no tool"
+    comma = "," if files else ""
+    hint = "who has to run a script needs `execute`, which runs any command"
+    return _finding(
+        f"{listed}{files}{comma} {are}, so Copilot skips {'them' if len(names) > 1 else 'it'}", places, hint
+    )
+
+
+def _together(uses: Iterable[tuple[str, Place]]) -> tuple[list[str], list[Place], str]:
+    """The different names, the first place in each file, and how many files there are, as a message has it."""
+    names: dict[str, None] = {}
+    by_path: dict[str, Place] = {}
+    for name, place in uses:
+        names.setdefault(name)
+        by_path.setdefault(place.document.source.path, place)
+    places = [*by_path.values()]
+    # Of several names each file may have others.
+    files = f", in {len(places)} files" if min(len(names), len(places)) > 1 else _in_files(places)
+    return [*names], places, files
 
 
 def _listed(tools: Sequence[str]) -> str:

@@ -46,6 +46,11 @@ KEYS = frozenset(
         "strict", "timeout-minutes", "timeout_minutes", "tools", "tracker-id",
     }
 )  # fmt: skip
+_ALONE = frozenset(
+    {"engine", "imports", "mcp-scripts", "on", "redirect", "safe-inputs", "safe-outputs", "tracker-id"}
+)
+"""The keys by which a workflow outside of its folder is known."""
+_FOLDER = ".github/"
 _INDENTED = re.compile(r"^[ \t]*---[ \t]*$", re.MULTILINE)
 CACHE = ".github/aw/imports"
 """The folder of copies of what workflows import from elsewhere: `OWNER/REPOSITORY/COMMIT/PATH`, with `_` for `/`."""
@@ -66,11 +71,16 @@ def read(tree: Tree) -> Team:
     return Team(
         format="gh-aw",
         agents=tuple(agents),
-        files=tuple(sorted({*paths, *reader.parts})),
+        files=tuple(sorted({*filter(reader.is_its_own, paths), *reader.parts})),
         problems=tuple(dict.fromkeys(files.problems)),
         starts="allowed",
         max_depth=1,
     )
+
+
+def _is_meant(path: str) -> bool:
+    """Whether a file without a header is to be a workflow."""
+    return path.startswith(_FOLDER) and PurePosixPath(path).stem.lower() != "readme"
 
 
 @dataclass(slots=True)
@@ -86,8 +96,7 @@ class _WorkflowReader:
         """The workflow at `path`, as an agent that nobody is asked about, or None."""
         text = self._header(path)
         if text is None:
-            is_meant = path.startswith(".github/") and PurePosixPath(path).stem.lower() != "readme"
-            if is_meant and (source := self.files.source(path)):
+            if _is_meant(path) and (source := self.files.source(path)):
                 self.files.problems.append(reading.headless(source, ", so it is not a workflow"))
             return None
         main, data = text.document, text.document.data
@@ -118,6 +127,13 @@ class _WorkflowReader:
             permissions=_stated(parts),
             sandbox=FIREWALL if is_sandboxed(main) else None,
         )
+
+    def is_its_own(self, path: str) -> bool:
+        """Whether a file is one of gh-aw: other programs have workflows in a folder at the root as well."""
+        text = self._header(path)
+        if text is None:
+            return _is_meant(path)
+        return path.startswith(_FOLDER) or not _ALONE.isdisjoint(text.document.data)
 
     def _header(self, path: str) -> reading.Text | None:
         """The header of a file; gh-aw takes lines for its fences that are indented as well."""
