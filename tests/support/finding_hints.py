@@ -58,7 +58,7 @@ EXPLAINED = tuple(
         r"write a rule for each of the commands",
         r"take one of the two out",
         r"write _ before the rules there, or take this out",
-        r"write (?:a rule|rules) for _(?:, _)*(?: (?:and|or) _)?",
+        r"write (?:a rule|rules) for _(?:, _)*(?: (?:and|or) _)?(?:, (?:each of )?which (?:asks about|refuses) that command by itself as well)?",
         r"declare it for this agent as well, unless it comes with an extension, or from settings of the repository or of a person; else Copilot skips it",
         r"_ is a server: write _, and declare it for this agent as well",
         r"if it is the server _, declare it, and write _(?:; if no extension and no settings elsewhere bring it either, Copilot skips it)?",
