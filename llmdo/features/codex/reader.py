@@ -325,7 +325,7 @@ class _CodexProject:
             place = layer.place(key, of_key=True)
             meant = "sandbox_mode" if key == "sandbox" else misspelt(key, plain)
             if known is AGENT_KEYS and meant in _OF_SESSION:
-                elsewhere = f"set it as `{meant}` in `{CONFIG}`, {_FOR_ALL}"
+                elsewhere = self._for_all(meant, value, f"set it as `{meant}` in `{CONFIG}`, {_FOR_ALL}")
                 self.files.unknown_key(place, key, known, elsewhere)
             elif key == "sandbox":
                 hint = renaming(place, key, "sandbox_mode", counts=COUNTS)
@@ -355,9 +355,22 @@ class _CodexProject:
         """Notes the settings of an agent that the session's decide for it."""
         for key in _OF_SESSION:
             if layer.document is not self.base.layers[0].document and layer.place(key).data is not None:
+                value = layer.place(key).data
                 message = f"an agent that is spawned has the session's `{key}`, so this does nothing"
-                hint = f"set it in `{CONFIG}`, {_FOR_ALL}"
+                hint = self._for_all(key, value, f"set it in `{CONFIG}`, {_FOR_ALL}")
                 self.files.note("LDO151", layer.place(key, of_key=True), message, hint)
+
+    def _for_all(self, key: str, value: object, hint: str) -> str:
+        """The hint about a setting of an agent that only the session's decides: `hint`, or what holds there."""
+        holds = self.base.get(key)[0]
+        if holds is None:
+            return hint
+        if holds == value or (isinstance(value, dict) and value.items() <= table(holds).items()):
+            return f"take it out: `{CONFIG}` sets it already"
+        if isinstance(holds, str):
+            return f"{hint}, or take it out: there it is `{excerpt(holds)}`"
+        shared = [each for each in table(value) if each in table(holds)]
+        return f"{hint}, or take it out: `{excerpt(shared[0])}` is set there" if shared else hint
 
     def _note_unasked(self, layers: ConfigLayers) -> None:
         """Notes settings that let commands leave the sandbox, or be without one, unasked."""
