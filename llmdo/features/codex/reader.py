@@ -16,7 +16,7 @@ from llmdo.features.codex.hooks import note_faults, note_file
 from llmdo.features.codex.settings import MODELS, ConfigLayer, ConfigLayers, approvals_of, sandbox_of
 from llmdo.features.codex.table import SPAWNS
 from llmdo.features.codex.tools import AllowedCommands, CodexTools, allowed_commands, judge_servers
-from llmdo.features.codex.types import OF_AGENTS, as_type, fits, misfits
+from llmdo.features.codex.types import OF_AGENTS, as_type, is_fit, misfits
 from llmdo.foreign.files import COUNTS, Files, folder_place, renaming
 from llmdo.foreign.reading import misspelt
 from llmdo.foreign.team import MAX_NAME, Agent, AgentCall, Team
@@ -335,7 +335,7 @@ class _CodexProject:
             elif key == "tools" and isinstance(value, list):
                 self.files.unknown_key(place, key, known, _ELSEWHERE["allowed_tools"])
             elif meant:
-                self.files.unknown_key(place, key, plain if fits(meant, value) else ())
+                self.files.unknown_key(place, key, plain if is_fit(meant, value) else ())
         self.files.misspelt_keys(layer.document, _SANDBOX_KEYS, *layer.route, "sandbox_workspace_write")
         judge_servers(self.files, ConfigLayers((layer,)))
 
