@@ -57,6 +57,7 @@ EXPLAINED = tuple(
         r"a skill lies in a folder of _ itself",
         r"write a rule for each of the commands",
         r"take one of the two out",
+        r"take _(?: and _)* out of _ in each file, so that the rules of _ hold",
         r"write _ before the rules there, or take this out",
         r"write (?:a rule|rules) for _(?:, _)*(?: (?:and|or) _)?(?:, (?:each of )?which (?:asks about|refuses) that command by itself as well)?",
         r"declare it for this agent as well, unless it comes with an extension, or from settings of the repository or of a person; else Copilot skips it",

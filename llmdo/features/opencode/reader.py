@@ -11,6 +11,7 @@ from llmdo.base.values import dataclass, replace
 from llmdo.features.opencode import AGENTS, PLUGINS, SETTINGS, TOOLS, references, settings
 from llmdo.features.opencode.code import OpencodeCode, code_of
 from llmdo.features.opencode.headers import refusal
+from llmdo.features.opencode.lifted import note_lifted, restoring
 from llmdo.features.opencode.permissions import (
     RULES,
     TASK,
@@ -289,7 +290,8 @@ class _OpencodeProject:
         has_few = any(rule.tool == "*" for rule in below)
         toolset = None if own or not is_declared else _OF_ITS_KIND if has_few else EVERY_TOOL
         model_of = self._model(header, is_called=mode != "primary")
-        grants = [*grants_by(rules, at, known, toolset, model_of)]
+        note_lifted(self.files, agent.tables, common, own)
+        grants = [*restoring([*grants_by(rules, at, known, toolset, model_of)], agent.tables, rules, own)]
         grants += self.code.grants(rules)
         self.code.judge(own)
         is_leaf = mode == "subagent" and not self._nests((*own, *common))
