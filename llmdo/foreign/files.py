@@ -240,12 +240,21 @@ class Files:
         meant = renaming(place, name, nearest(name, known), counts=COUNTS)
         self.note("LDO151", place, message, hint or meant)
 
-    def misspelt_keys(self, document: Document, known: Iterable[str], *route: str | int) -> None:
-        """Notes the keys of the table at `route` that are certainly misspelt keys of the format."""
+    def misspelt_keys(
+        self,
+        document: Document,
+        known: Iterable[str],
+        *route: str | int,
+        fits: Callable[[str, object], bool] = lambda _key, _value: True,
+    ) -> None:
+        """Notes the keys of the table at `route` that are certainly misspelt keys of the format.
+
+        `fits`: whether a value may be that of a known key; one that is not is somebody's own.
+        """
         known = frozenset(known)
         table = Place(document, route).data
-        for key in table if isinstance(table, dict) else ():
-            if isinstance(key, str) and reading.misspelt(key, known):
+        for key, value in table.items() if isinstance(table, dict) else ():
+            if isinstance(key, str) and (meant := reading.misspelt(key, known)) and fits(meant, value):
                 self.unknown_key(Place(document, (*route, key), of_key=True), key, known)
 
     def unknown_server(

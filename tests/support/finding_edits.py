@@ -140,6 +140,10 @@ def _moved_to(files: Edited, match: re.Match[str], each: Diagnostic) -> None:
         return
     header = re.search(rf"^\[{re.escape(table)}\]\s*?\n", text, re.MULTILINE)
     if header:
+        end = (re.compile(r"^\[", re.MULTILINE).search(text, header.end()) or re.search(r"\Z", text)).start()
+        names = "|".join(map(re.escape, rows))
+        kept = re.sub(rf"^(?:{names})\s*=.*\n", "", text[header.end() : end], flags=re.MULTILINE)
+        files.put(target, header.end(), end, kept)
         files.put(target, header.end(), header.end(), lines)
     else:
         files.put(target, len(text), len(text), f"\n[{table}]\n{lines}")

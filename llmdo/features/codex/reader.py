@@ -16,7 +16,7 @@ from llmdo.features.codex.hooks import note_faults, note_file
 from llmdo.features.codex.settings import MODELS, ConfigLayer, ConfigLayers, approvals_of, sandbox_of
 from llmdo.features.codex.table import SPAWNS
 from llmdo.features.codex.tools import AllowedCommands, CodexTools, allowed_commands, judge_servers
-from llmdo.features.codex.types import OF_AGENTS, as_type, fits, misfits
+from llmdo.features.codex.types import OF_AGENTS, as_type, is_fit, misfits
 from llmdo.foreign.files import COUNTS, Files, folder_place, renaming
 from llmdo.foreign.reading import misspelt
 from llmdo.foreign.team import MAX_NAME, Agent, AgentCall, Team
@@ -325,7 +325,7 @@ class _CodexProject:
             place = layer.place(key, of_key=True)
             meant = "sandbox_mode" if key == "sandbox" else misspelt(key, plain)
             if known is AGENT_KEYS and meant in _OF_SESSION:
-                elsewhere = f"set it as `{meant}` in `{CONFIG}`, {_FOR_ALL}"
+                elsewhere = self._for_all(meant, value, f"set it as `{meant}` in `{CONFIG}`, {_FOR_ALL}")
                 self.files.unknown_key(place, key, known, elsewhere)
             elif key == "sandbox":
                 hint = renaming(place, key, "sandbox_mode", counts=COUNTS)
@@ -335,7 +335,7 @@ class _CodexProject:
             elif key == "tools" and isinstance(value, list):
                 self.files.unknown_key(place, key, known, _ELSEWHERE["allowed_tools"])
             elif meant:
-                self.files.unknown_key(place, key, plain if fits(meant, value) else ())
+                self.files.unknown_key(place, key, plain if is_fit(meant, value) else ())
         self.files.misspelt_keys(layer.document, _SANDBOX_KEYS, *layer.route, "sandbox_workspace_write")
         judge_servers(self.files, ConfigLayers((layer,)))
 
@@ -355,9 +355,22 @@ class _CodexProject:
         """Notes the settings of an agent that the session's decide for it."""
         for key in _OF_SESSION:
             if layer.document is not self.base.layers[0].document and layer.place(key).data is not None:
+                value = layer.place(key).data
                 message = f"an agent that is spawned has the session's `{key}`, so this does nothing"
-                hint = f"set it in `{CONFIG}`, {_FOR_ALL}"
+                hint = self._for_all(key, value, f"set it in `{CONFIG}`, {_FOR_ALL}")
                 self.files.note("LDO151", layer.place(key, of_key=True), message, hint)
+
+    def _for_all(self, key: str, value: object, hint: str) -> str:
+        """The hint about a setting of an agent that only the session's decides: `hint`, or what holds there."""
+        holds = self.base.get(key)[0]
+        if holds is None:
+            return hint
+        if holds == value or (isinstance(value, dict) and value.items() <= table(holds).items()):
+            return f"take it out: `{CONFIG}` sets it already"
+        if isinstance(holds, str):
+            return f"{hint}, or take it out: there it is `{excerpt(holds)}`"
+        shared = [each for each in table(value) if each in table(holds)]
+        return f"{hint}, or take it out: `{excerpt(shared[0])}` is set there" if shared else hint
 
     def _note_unasked(self, layers: ConfigLayers) -> None:
         """Notes settings that let commands leave the sandbox, or be without one, unasked."""

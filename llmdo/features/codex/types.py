@@ -82,6 +82,11 @@ def fits(key: str, value: object) -> bool:
     return _is_of(value, _TYPES.get(key))
 
 
+def is_fit(key: str, value: object) -> bool:
+    """Whether Codex would take a value as that of a setting."""
+    return next(misfits({key: value}), None) is None
+
+
 def _is_of(value: object, wanted: str | None) -> bool:
     match wanted:
         case "a text":

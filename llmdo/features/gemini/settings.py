@@ -18,6 +18,7 @@ from llmdo.foreign.files import renaming, surplus
 from llmdo.foreign.lines import WRITES
 from llmdo.foreign.meaning import surely_meant
 from llmdo.foreign.permissions import STRICTEST, PermissionRule, RuleTable, form
+from llmdo.foreign.reading import misspelt
 from llmdo.foreign.team import AgentCall
 from llmdo.policy.authority import STRICTNESS, Capability
 from llmdo.policy.shell.rules import UNLISTED
@@ -92,6 +93,13 @@ _MOVED = {
     "sandbox": "tools.sandbox",
 }
 """Keys that decided something before version 0.3, and their later names."""
+_KNOWN = KEYS | _MOVED.keys()
+_NO_TABLES = frozenset({*_MOVED, "adminPolicyPaths", "policyPaths", "theme", "useWriteTodos"})
+"""The keys at the top whose values are no tables."""
+_OPEN = frozenset({"experimental", "general"})
+"""The sections of which not every key is known here."""
+_NAMED = 3
+"""Keys of strange settings that a finding names."""
 
 
 def _part(capability: Capability, pattern: str) -> Capability:
@@ -260,8 +268,30 @@ def rules_of(files: Files, document: Document, known: Mapping[str, tuple[Server,
     )
 
 
+def _fits(key: str, value: object) -> bool:
+    """Whether a value may be that of a key at the top; a section has keys of its own."""
+    if key in _NO_TABLES or not isinstance(value, dict):
+        return key in _NO_TABLES and not isinstance(value, dict)
+    if key == "mcpServers":
+        return all(isinstance(each, dict) for each in value.values())
+    return key in _OPEN or key not in SECTIONS or not value or not value.keys().isdisjoint(SECTIONS[key])
+
+
+def _note_strange(files: Files, document: Document) -> None:
+    """Notes settings with no key of Gemini CLI at all; beside others, an unknown key may be somebody's note."""
+    keys = [key for key in document.data if key != "$schema"]
+    meant = {key: misspelt(key, _KNOWN) for key in keys}
+    is_like = [key in _KNOWN or (near and _fits(near, document.data[key])) for key, near in meant.items()]
+    if keys and not any(is_like):
+        more = f" and {len(keys) - _NAMED} more" if len(keys) > _NAMED else ""
+        names = ", ".join(f"`{excerpt(key)}`" for key in keys[:_NAMED])
+        message = f"Gemini CLI knows none of these keys, so nothing here does anything: {names}{more}"
+        files.note("LDO151", Place(document, (keys[0],), of_key=True), message)
+
+
 def _judge_keys(files: Files, document: Document) -> None:
-    files.misspelt_keys(document, KEYS | _MOVED.keys())
+    files.misspelt_keys(document, _KNOWN, fits=_fits)
+    _note_strange(files, document)
     for key in document.data.keys() & _MOVED.keys():
         place = Place(document, (key,), of_key=True)
         message = f"Gemini CLI no longer reads `{key}`, so it does nothing"

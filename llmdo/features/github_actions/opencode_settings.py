@@ -46,6 +46,10 @@ _UNFILLED = re.compile(r"\$\{?GITHUB_WORKSPACE\}?/")
 _IS_PATH = re.compile(r"[\w.-]+(?:/[\w.-]+)*")
 """A folder of the workspace without an expression or a variable in it."""
 _IS_JSON = (".json", ".jsonc")
+_FILLED = re.compile(r"\$|\{(?:env|file):")
+"""What something else is written for before opencode reads the text."""
+_LAST_COMMA = re.compile(r'(?P<text>"(?:\\.|[^"\\])*")|,(?=\s*[}\]])')
+"""A comma before the end of a table or a list, or a text."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,15 +69,23 @@ def documents_at(site: Site, tree: Checkout) -> list[Document]:
 
 
 def settings_in(site: Site, name: str) -> Document | None:
-    """The settings in a variable of a step; None without it, and if it is no JSON, which opencode skips."""
+    """The settings in a variable of a step; None without it, and if it is no JSON.
+
+    opencode skips such a `PERMISSION`. In `CONTENT` it takes comments and commas too many (watched with 1.18.33).
+    """
     variable = site.variables.get(name)
     if variable is None or not variable.value.strip():
         return None
-    value = f'{{"permission": {variable.value}}}' if name == PERMISSION else without_comments(variable.value)
+    value = f'{{"permission": {variable.value}}}' if name == PERMISSION else _plain(variable.value)
     read = document_of(value, variable.at)
     if read is None:
         return None
     return _VariableSettings(source=read.source, data=read.data, index=read.index, name=name, at=variable.at)
+
+
+def _plain(text: str) -> str:
+    """JSON without the comments and the last commas that opencode takes."""
+    return _LAST_COMMA.sub(lambda match: match["text"] or "", without_comments(text))
 
 
 def _own_file(site: Site, tree: Checkout) -> Document | None:
@@ -93,10 +105,15 @@ def _own_file(site: Site, tree: Checkout) -> Document | None:
 def refused(site: Site, tree: Checkout) -> Diagnostic | None:
     """The finding about settings with which opencode does not start at a step; None if nothing says so.
 
-    Those of the project, of the step's file and of its variable may refer to files (watched with 1.18.33).
+    Those of the project, of the step's file and of its variable may refer to files, and that of its variable may be no
+    JSON (watched with 1.18.33).
     """
     if site.run.program != "opencode":
         return None
+    content = site.variables.get(_CONTENT)
+    if content and content.value.strip() and not (_FILLED.search(content.value) or _is_table(content.value)):
+        message = f"`{_CONTENT}` is no table of JSON, so opencode does not start"
+        return finding("LDO153", content.at.location, message)
 
     def is_made(path: str) -> bool:
         name, before = posixpath.basename(path), (*site.before, site.step)
@@ -105,13 +122,21 @@ def refused(site: Site, tree: Checkout) -> Diagnostic | None:
     for document in documents_at(site, tree):
         if document.source.path.endswith(_IS_JSON):
             refusal = references.refusal(tree, document, is_made)
-        elif (content := site.variables.get(_CONTENT)) and document.source.path == content.at.location.path:
+        elif content and document.source.path == content.at.location.path:
             refusal = _refused_text(site, tree, content, is_made)
         else:
             continue
         if refusal:
             return refusal
     return None
+
+
+def _is_table(value: str) -> bool:
+    """Whether a text is a table of JSON."""
+    try:
+        return isinstance(json.loads(_plain(value)), dict)
+    except (ValueError, RecursionError):
+        return False
 
 
 def _refused_text(

@@ -29,6 +29,7 @@ from llmdo.features.github_actions.workflow import WRITABLE, TokenPermissions
 from llmdo.features.opencode.permissions import (
     COMMANDS,
     RULES,
+    TASK,
     as_with,
     glob,
     of_servers,
@@ -224,8 +225,8 @@ def opencode_grants(site: Site, tree: Checkout) -> tuple[tuple[Grant, ...], bool
         named = (text(table(each.data).get("model")) for each in reversed(other.tables))
         its_model = next(filter(None, named), model)
         for tool, rule, given in _opencode_tools(site, token, other.rules):
-            if (tool, id(other.rule(rule))) in given_by:
-                continue  # the edit that denies it to the one denies it to the other
+            if tool == TASK or (tool, id(other.rule(rule))) in given_by:
+                continue  # that calls others is the caller's own; an edit that denies a tool to both is one
             if given.toolset.startswith(tool):
                 its = as_with(its_model, given)
                 grants += (of_called(each, other.name, chosen, documents) for each in its)

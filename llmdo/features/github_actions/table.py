@@ -81,7 +81,7 @@ TABLE = (
     *(
         Line(f"opencode: {line.tool}", line.capabilities, line.decision, line.assurance, line.source)
         for line in OPENCODE
-        if line.capabilities and line.tool.islower() and line.tool != "task"
+        if line.capabilities and line.tool.islower()
     ),
     Line("cursor: read", ("fs.list", "fs.read"), "allowed", "declared", _CURSOR),
     Line("cursor: write", EDITS, "allowed", "declared", _CURSOR),

@@ -26,8 +26,10 @@ _JOINT = re.compile(r"&&|\|\||(?<!>)\||;")
 _ANY = re.compile(r"[*?]")
 _UNDECIDED = frozenset({"cd", "chdir", "popd", "push-location", "pushd", "set-location"})
 """Commands that opencode decides about by no rule: it asks by `external_directory` about folders elsewhere."""
+_PROGRAM = re.compile(r"[\w./+-]*\w")
 _FOR_EACH = "write a rule for each of the commands"
 _DOES = {"needs_approval": "asks", "blocked": "refuses"}
+_ABOUT = {"needs_approval": " about", "blocked": ""}
 
 
 def joint(pattern: str) -> str:
@@ -95,7 +97,25 @@ def _held_back(by: Mapping[str, Sequence[str]], decision: Decision, others: Mapp
         given = [others.get(rule, "allowed") for rule in rules]
         if all(STRICTNESS[each] >= STRICTNESS[decision] for each in given):
             return f"take it out: the rule about `{rules[-1]}` {_DOES[given[-1]]} already"
-    return f"write a rule for {_listed(by, 'or')}"
+    named = [*dict.fromkeys(filter(None, map(_named, by)))]
+    if not named:
+        return _FOR_EACH
+    which = "which" if len(named) == 1 else "each of which"
+    holds_back = f"{_DOES[decision]}{_ABOUT[decision]} that command by itself as well"
+    return f"write a rule for {_listed(named, 'or')}, {which} {holds_back}"
+
+
+def _named(part: str) -> str:
+    """A pattern of the program that a part of a pattern names, with a `*` around it or not; empty if it names none.
+
+    One such as `*sh*` would be about `git push` and `npm publish` as well. A last ` *` is also about no words.
+    """
+    name, *words = part.split(maxsplit=1)
+    program = name.lstrip("*").lstrip("/") if name.startswith("*") else name
+    program = program.rstrip("*")
+    if program == name or not program:
+        return part
+    return " ".join([program, *(words or ["*"])]) if _PROGRAM.fullmatch(program) else ""
 
 
 def _parts(pattern: str, plain: str) -> Iterator[str]:

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     Decided = dict[str, dict[str, PermissionRule] | PermissionRule]
 
 _LINES = {line.tool: line for line in TABLE}
-_OLD_NAMES = {"write": "edit", "patch": "edit", "multiedit": "edit", "ls": "list"}
+OLD_NAMES = {"write": "edit", "patch": "edit", "multiedit": "edit", "ls": "list"}
 _MODEL = re.compile(r"[\w.@-]+/[^{}$]+")
 """A model by its provider and its name, not by a variable."""
 TASK = "task"
@@ -170,7 +170,7 @@ def _tools(at: Place) -> Decided:
     rules: Decided = {}
     for name, value in table(at.data, "tools").items():
         if isinstance(value, bool):
-            tool, decision = _OLD_NAMES.get(name, name), WORDS["allow" if value else "deny"]
+            tool, decision = OLD_NAMES.get(name, name), WORDS["allow" if value else "deny"]
             rules[tool] = PermissionRule(tool, "*", decision, _within(at, "tools", name))
     return rules
 
@@ -182,7 +182,7 @@ def _permission(files: Files, at: Place) -> Decided:
     rules: Decided = {}
     for name, value in table(permission).items():
         key = _within(at, "permission", name, of_key=True)
-        if name in _OLD_NAMES:
+        if name in OLD_NAMES:
             files.unknown_key(key, name, _LINES, _renamed(key, name, table(permission)))
         elif not set(name) & set("*?_") and reading.misspelt(name, _LINES):
             files.unknown_key(key, name, _LINES)
@@ -199,8 +199,8 @@ def _permission(files: Files, at: Place) -> Decided:
 
 def _renamed(key: Place, name: str, permission: Iterable[str]) -> str | None:
     """The hint about an older name in `permission`, of which the first of several that mean the same is renamed."""
-    now = _OLD_NAMES[name]
-    first = next(each for each in permission if _OLD_NAMES.get(each) == now)
+    now = OLD_NAMES[name]
+    first = next(each for each in permission if OLD_NAMES.get(each) == now)
     if now not in permission and first != name:
         return f"take this out: `{first}` is to be called `{now}` as well"
     return renaming(key, name, now, "it is called `{}` here", COUNTS)

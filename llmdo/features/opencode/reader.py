@@ -11,6 +11,7 @@ from llmdo.base.values import dataclass, replace
 from llmdo.features.opencode import AGENTS, PLUGINS, SETTINGS, TOOLS, references, settings
 from llmdo.features.opencode.code import OpencodeCode, code_of
 from llmdo.features.opencode.headers import refusal
+from llmdo.features.opencode.lifted import note_lifted, restoring
 from llmdo.features.opencode.permissions import (
     RULES,
     TASK,
@@ -224,6 +225,7 @@ class _OpencodeProject:
             if name not in self.declared and (self.documents or self.code.at or mode == "subagent")
         ]
         names = [*switched_on, *built_in]
+        self._judge_default(names)
         agents = [
             self._agent(name, declaration, common, known, names) for name, declaration in switched_on.items()
         ]
@@ -235,6 +237,24 @@ class _OpencodeProject:
             for name in (names if agent.everyone else [each.name for each in agent.calls])
         }
         yield from (agent for agent in agents if agent.is_entry or agent.name in called)
+
+    def _judge_default(self, names: Sequence[str]) -> None:
+        """Notes a default agent that is not there, or one with which opencode starts no session."""
+        document = next(
+            (each for each in reversed(self.documents) if text(each.data.get("default_agent"))), None
+        )
+        if document is None:
+            return
+        at, name = Place(document, ("default_agent",)), text(document.data["default_agent"])
+        header = self.declared[name].header if name in self.declared else {}
+        mode = header.get("mode", BUILT_IN.get(name, ("all",))[0])
+        if name not in {*names, *BUILT_IN, *HIDDEN} or header.get("disable") is True:
+            if not (self.files.tree.only or self.code.at):  # other files, or a plugin, may bring it
+                self.files.unknown_agent(at, name, names)
+        elif mode == "subagent" or name in HIDDEN or header.get("hidden") is True:
+            what = "a subagent" if mode == "subagent" else "hidden"
+            message = f"`{excerpt(name)}` is {what}, so opencode starts no session without `--agent`"
+            self.files.note("LDO152", at, message, "name a primary agent, or take it out")
 
     def _may_start(self, at: Place) -> bool:
         """Whether opencode may start a server as it is declared, which is noted if not."""
@@ -289,7 +309,8 @@ class _OpencodeProject:
         has_few = any(rule.tool == "*" for rule in below)
         toolset = None if own or not is_declared else _OF_ITS_KIND if has_few else EVERY_TOOL
         model_of = self._model(header, is_called=mode != "primary")
-        grants = [*grants_by(rules, at, known, toolset, model_of)]
+        note_lifted(self.files, agent.tables, common, own)
+        grants = [*restoring([*grants_by(rules, at, known, toolset, model_of)], agent.tables, rules, own)]
         grants += self.code.grants(rules)
         self.code.judge(own)
         is_leaf = mode == "subagent" and not self._nests((*own, *common))
