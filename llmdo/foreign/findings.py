@@ -548,7 +548,7 @@ def foreign_loose_rule(project: Foreign) -> Iterator[Diagnostic]:
 
 
 @reports("LDO554", "warning", acceptable=True)
-def foreignunasked_part(project: Foreign) -> Iterator[Diagnostic]:
+def foreign_unasked(project: Foreign) -> Iterator[Diagnostic]:
     """A file of the project switches the questions off.
 
     Whoever clones the project runs it so. Move the line to a person's own settings, or remove it. In a workflow, where

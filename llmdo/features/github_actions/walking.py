@@ -7,12 +7,12 @@ import re
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
-from llmdo.base.diagnostic import excerpt, excerpt_of_end, finding
+from llmdo.base.diagnostic import excerpt_of_end, finding
 from llmdo.base.parts import items, table, text, texts
 from llmdo.base.values import dataclass, field, replace
 from llmdo.features.github_actions.broken import as_refused
 from llmdo.features.github_actions.kiro_runs import unread_run
-from llmdo.features.github_actions.renamed import is_renamed, renamed_in
+from llmdo.features.github_actions.renamed import is_renamed, renamed_in, unknown_note
 from llmdo.features.github_actions.step_checks import people_past
 from llmdo.features.github_actions.workflow import (
     AFTER_A_RUN,
@@ -369,15 +369,9 @@ class WorkflowWalk:
         if others and (key := key_of_model(name for name, each in scope.variables.items() if each.value)):
             unknown = others[0].words[0], key
         if unknown:
-            program, key = excerpt(unknown[0], MAX_NAME), unknown[1]
             other = renamed.get(others[0].program) if others else None
-            what = f"`{excerpt(other, MAX_NAME)}` by another name, a program" if other else "a program"
-            message = (
-                f"`{program}` has a model's key (`{key}`) and is {what} that is not known: it may be an agent"
-            )
-            hint = "what it can do is what its own code, its token and its environment let it"
             self._note(document)
-            self.problems.append(finding("LDO154", document.key(*at, "run"), message, hint=hint))
+            self.problems.append(unknown_note(document.key(*at, "run"), *unknown, other or ""))
         for run in runs:
             self._left -= 1
             if self._left < 0:
