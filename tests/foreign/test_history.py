@@ -20,6 +20,7 @@ def git(folder: Path, *words: str) -> None:
     subprocess.run(["git", "-c", "user.name=n", "-c", "user.email=e@example", *words], cwd=folder, check=True)
 
 
+@pytest.mark.timeout(200)  # hundreds of cases of one format
 @pytest.mark.parametrize(
     "form",
     [AUTO, *(pytest.param(form, marks=pytest.mark.long) for form in formats())],

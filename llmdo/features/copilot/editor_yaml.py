@@ -145,7 +145,7 @@ class _Parser:
         return self.tokens[self.at].column if self.kind == "indent" else 0
 
     def skip(self) -> None:
-        """Goes on to the next token with content, and its indent."""
+        """Moves to the next token with content, and its indent."""
         while self.kind in _SKIPPED or (self.kind == "indent" and self._kind(1) in (*_SKIPPED, "end")):
             self.at += 1
 
@@ -155,7 +155,7 @@ class _Parser:
         return self._kind(ahead) in ("text", "quoted") and self._kind(ahead + 1) == ":"
 
     def value(self, parent: int) -> None:
-        """Goes on behind a value that is indented deeper than `parent`."""
+        """Moves behind a value that is indented deeper than `parent`."""
         self.skip()
         ahead = int(self.kind == "indent")
         first = self._kind(ahead)
@@ -171,7 +171,7 @@ class _Parser:
             self._text(parent)
 
     def _text(self, parent: int) -> None:
-        """Goes on behind a text, and the lines that go on with it if it has no quotes."""
+        """Moves behind a text, and the further lines of it if it has no quotes."""
         is_plain = self.kind == "text"
         self.at += 1
         while is_plain and self.kind == "newline":
@@ -239,7 +239,7 @@ class _Parser:
                 self.value(base)
 
     def _brackets(self) -> None:
-        """Goes on behind the bracket that closes the next one."""
+        """Moves behind the bracket that closes the next one."""
         open_ = []
         while self.kind != "end":
             if self.kind in _ENDS:
