@@ -122,7 +122,7 @@ def with_plugin(files: Files, home: ClaudeHome, plugin: ClaudePlugin) -> ClaudeH
     known = {(event.at.document.source.path, event.at.route) for event in home.events}
     events = () if settings.no_hooks else hook_events(files, plugin.hooks, plugin.root)
     new = tuple(each for each in events if (each.at.document.source.path, each.at.route) not in known)
-    judge_hooks(files, hooks if settings.hooks and settings.asks else ())
+    judge_hooks(files, settings.answering(hooks) if settings.hooks else ())
     approved = () if settings.denies_skills else tuple(approvals_in(files, plugin.commands))
     brings = plugin.servers.keys() - home.servers.keys() or new or (settings.asks and (hooks or approved))
     return replace(
@@ -353,4 +353,4 @@ class _HomeReader:
                     self.files.note(
                         "LDO554", rule.at, message, "allow the commands that ask too often by name"
                     )
-        judge_hooks(self.files, settings.hooks if settings.asks else ())
+        judge_hooks(self.files, settings.answering(settings.hooks))
