@@ -38,7 +38,8 @@ if TYPE_CHECKING:
 
 KEYS = frozenset(
     {
-        "additionalDirectories", "allow", "ask", "defaultMode", "deny", "disableAutoMode",
+        "additionalDirectories", "allow", "ask", "blockReadsOutsideWorkingDirectories",
+        "blockWritesOutsideWorkingDirectories", "defaultMode", "deny", "denyInsteadOfPrompting", "disableAutoMode",
         "disableBypassPermissionsMode",
     }
 )  # fmt: skip
