@@ -59,8 +59,17 @@ _ELSEWHERE = {
         ),
         "rules about tools are in `allow`, `ask` and `deny` of `permissions`",
     ),
+    **dict.fromkeys(
+        ("apiKey", "api_key"), "a key is what the command in `apiKeyHelper` prints, or each person's own"
+    ),
+    **dict.fromkeys(
+        ("baseURL", "baseUrl", "base_url"), "the address is `ANTHROPIC_BASE_URL` in `env` of each person's own settings"
+    ),
 }  # fmt: skip
-"""Keys of settings that look like permissions and are none, and where these are."""
+"""Keys of settings that look like others, as those of permissions, and are none, and where these are.
+
+All that there are, by https://code.claude.com/docs/en/settings-reference, have no such names.
+"""
 
 
 _SERVERS_IN = "Claude Code looks for the servers of a project in `{}`"
