@@ -373,6 +373,7 @@ def _item_of(project: Foreign, leg: FlowLeg, text: str) -> tuple[Place, tuple[st
     given, at = grant_of(project, leg), place_of(project, leg)
     if given is None or at is None:
         return None
+    at = _of_grant(given, at)
     name = f"`{excerpt(given.tool)}`"
     is_out = text.startswith((f"take {name} out", f"take {entries_of(given, at)} out"))
     return (at, (given.tool,)) if f"`, without {name}" in text or is_out else None

@@ -272,7 +272,7 @@ class Files:
         `otherwise`: the hint where no name is like it, if the server cannot be a person's own.
         """
         if not lacking:
-            lacking = f"no file of this project that {self.product} reads declares the MCP server"
+            lacking = self._undeclared
             other = self._declaring(name)
             hint = hint or (
                 f"`{excerpt(other)}` does, which {self.product} does not read here" if other else None
@@ -280,6 +280,17 @@ class Files:
         message = f"{lacking} `{excerpt(name)}`"
         hint = hint or renaming(place, name, nearest(name, known)) or otherwise or _OF_A_PERSON
         self.note_together("LDO250", place, message, hint)
+
+    def names_server(self, place: Place, name: str) -> None:
+        """Counts one more file that names a server, if it was noted that no file declares that."""
+        message = f"{self._undeclared} `{excerpt(name)}`"
+        if noted := next((each for each in self._alike if each[1] == message), None):
+            self.note_together(noted[0], place, message, noted[2])
+
+    @property
+    def _undeclared(self) -> str:
+        """The beginning of what is noted about a server that no file declares."""
+        return f"no file of this project that {self.product} reads declares the MCP server"
 
     def _declaring(self, server: str) -> str | None:
         """A file that declares a server, and that is not read: it has a usual form, but is none of the tool's."""

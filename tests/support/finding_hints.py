@@ -83,6 +83,8 @@ EXPLAINED = tuple(
         r"give its token _",
         r"rules about tools are in _, _ and _ of _",
         r"leave the address to each person's own settings",
+        r"the address is _ in _ of each person's own settings",
+        r"a key is what the command in _ prints, or each person's own",
         r"write _, _ and _ at the top of the file",
         r"the last rule that matches counts: write _ before the others",
     )

@@ -177,7 +177,7 @@ class AgentReader:
         if self.around.plugin or not self.header.get("hooks"):
             return settings
         own = tuple(hooks_in(self.files, [self._place("hooks")], ""))
-        judge_hooks(self.files, own if settings.asks or self._mode().name != settings.mode.name else ())
+        judge_hooks(self.files, own if self._mode().name != settings.mode.name else settings.answering(own))
         return settings.with_hooks(own)
 
     def _events(self) -> Iterator[Grant]:

@@ -59,8 +59,17 @@ _ELSEWHERE = {
         ),
         "rules about tools are in `allow`, `ask` and `deny` of `permissions`",
     ),
+    **dict.fromkeys(
+        ("apiKey", "api_key"), "a key is what the command in `apiKeyHelper` prints, or each person's own"
+    ),
+    **dict.fromkeys(
+        ("baseURL", "baseUrl", "base_url"), "the address is `ANTHROPIC_BASE_URL` in `env` of each person's own settings"
+    ),
 }  # fmt: skip
-"""Keys of settings that look like permissions and are none, and where these are."""
+"""Keys of settings that look like others, as those of permissions, and are none, and where these are.
+
+All that there are, by https://code.claude.com/docs/en/settings-reference, have no such names.
+"""
 
 
 _SERVERS_IN = "Claude Code looks for the servers of a project in `{}`"
@@ -122,7 +131,7 @@ def with_plugin(files: Files, home: ClaudeHome, plugin: ClaudePlugin) -> ClaudeH
     known = {(event.at.document.source.path, event.at.route) for event in home.events}
     events = () if settings.no_hooks else hook_events(files, plugin.hooks, plugin.root)
     new = tuple(each for each in events if (each.at.document.source.path, each.at.route) not in known)
-    judge_hooks(files, hooks if settings.hooks and settings.asks else ())
+    judge_hooks(files, settings.answering(hooks) if settings.hooks else ())
     approved = () if settings.denies_skills else tuple(approvals_in(files, plugin.commands))
     brings = plugin.servers.keys() - home.servers.keys() or new or (settings.asks and (hooks or approved))
     return replace(
@@ -353,4 +362,4 @@ class _HomeReader:
                     self.files.note(
                         "LDO554", rule.at, message, "allow the commands that ask too often by name"
                     )
-        judge_hooks(self.files, settings.hooks if settings.asks else ())
+        judge_hooks(self.files, settings.answering(settings.hooks))

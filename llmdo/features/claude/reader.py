@@ -16,7 +16,7 @@ from llmdo.features.claude.agents import KEYS, MODES_OF_OPENCODE, AgentContext, 
 from llmdo.features.claude.headers import ignored
 from llmdo.features.claude.homes import OWN, ClaudeHome, above_own, homes_of, with_plugin
 from llmdo.features.claude.plugins import plugins_in
-from llmdo.features.claude.session import MAIN, any_with, built_in_agents, main_session
+from llmdo.features.claude.session import MAIN, any_with, built_in_agents, main_session, server_name
 from llmdo.foreign import reading
 from llmdo.foreign.files import Files, folder_place
 from llmdo.foreign.known import tools_of
@@ -83,6 +83,7 @@ def read(tree: Tree) -> Team:
         ).agent()
         for file in agent_files
     ]
+    _count_rules(files, [*homes.values(), *at_plugins.values()])
     if any(file.path.startswith(OWN) for file in agent_files):  # a collection beside these is not loaded
         loaded = [f"/{OWN}" in f"/{file.path}" or file.plugin in at_plugins for file in agent_files]
         agents = [
@@ -103,6 +104,16 @@ def read(tree: Tree) -> Team:
         starts="allowed",  # a person's own servers are, and others where `claude -p` runs
         max_depth=MAX_DEPTH,
     )
+
+
+def _count_rules(files: Files, homes: Iterable[ClaudeHome]) -> None:
+    """Counts settings, commands and skills among the files that name a server which agents name and none declares."""
+    for home in homes:
+        for rule in (*home.settings.rules, *home.approved):
+            if rule.decision == "allowed" and rule.tool.startswith("mcp__"):
+                server = server_name(rule.tool)
+                if server not in home.servers:
+                    files.names_server(rule.at, server)
 
 
 def _sessions(homes: Iterable[ClaudeHome], files: Sequence[_AgentFile]) -> Iterator[Agent]:

@@ -38,7 +38,8 @@ if TYPE_CHECKING:
 
 KEYS = frozenset(
     {
-        "additionalDirectories", "allow", "ask", "defaultMode", "deny", "disableAutoMode",
+        "additionalDirectories", "allow", "ask", "blockReadsOutsideWorkingDirectories",
+        "blockWritesOutsideWorkingDirectories", "defaultMode", "deny", "denyInsteadOfPrompting", "disableAutoMode",
         "disableBypassPermissionsMode",
     }
 )  # fmt: skip
@@ -131,6 +132,10 @@ class ClaudeSettings:
             for rule in RULES.about(self.rules, "Skill")
         )
 
+    def answering(self, hooks: Iterable[ClaudeHook]) -> tuple[ClaudeHook, ...]:
+        """Those of hooks that answer in place of a person: the certain ones also where one is only perhaps asked."""
+        return tuple(each for each in hooks if self.asks or (each.is_certain and self.mode.at is None))
+
     def of_others(self, declared: Collection[str]) -> Mapping[str, PermissionRule]:
         """The tools that rules allow of servers that no file declares: a person's own, or those of an account."""
         return of_undeclared(self.rules, {*declared, *self.refused_servers, *self.own_servers})
@@ -172,7 +177,7 @@ class ClaudeSettings:
             # A command or a skill allows it while it runs, whatever the settings say.
             if (loss := self._without_rules(line, mode)) is None:
                 is_unset = mode.at is None and not all(map(_is_in_settings, verdict.alike))
-                unless = _unless_asked(line, _allowing(self.rules, line), mode) if is_unset else ""
+                unless = self._unless(line, self.rules, mode) if is_unset else ""
                 yield replace(grant, is_free_anyway=True, condition=unless)
             else:
                 yield self._by_rules(replace(grant, loss=loss), line, ruling, approved)
@@ -206,7 +211,7 @@ class ClaudeSettings:
         """A tool that goes unasked by the mode, with what that means where rules allow little of it."""
         rules = (*self.rules, *approved)
         allowing = _allowing(rules, line)
-        unless = "" if line.decision == "allowed" else _unless_asked(line, allowing, mode)
+        unless = "" if line.decision == "allowed" else self._unless(line, rules, mode)
         # Commands that run the project's own code are harmless only where nothing else changes that unasked.
         is_enough = (
             unless.startswith(_UNLESS_ASKED)
@@ -214,6 +219,12 @@ class ClaudeSettings:
             and not (allowing and any(map(_may_write, rules)))
         )
         return replace(grant, condition=unless, asked_by=self.asking if is_enough else "")
+
+    def _unless(self, line: Line, rules: Iterable[PermissionRule], mode: Mode) -> str:
+        """The condition of what goes unasked; empty as well where a hook allows it in a session that asks."""
+        if any(each.is_certain and each.names(line.tool) for each in self.hooks):
+            return ""
+        return _unless_asked(line, _allowing(rules, line), mode)
 
     def _without_rules(self, line: Line, mode: Mode) -> str | None:
         """What follows for a tool without the rules that allow it; None if it is allowed all the same."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from llmdo.base.parts import items
+from llmdo.base.parts import items, text
 from llmdo.features.claude.rules import RULES, flaw, mended
 from llmdo.features.claude.table import LINES
 from llmdo.foreign.files import COUNTS, folder_place, renaming, surplus
@@ -32,6 +32,15 @@ _DOMAIN = "domain:"
 _HOST = re.compile(r"(?:https?://)?(?P<host>[\w*-]+(?:\.[\w-]+)+)(?:/\*{0,2})?")
 _BY_TOOL = {tool.lower(): tool for tool in LINES}
 _NOWHERE = folder_place("")
+_OUTSIDE = ("/", "~")
+"""The beginnings of paths that are not below the folder of a session."""
+_PROTECTED = (".claude", ".git", ".husky", ".idea", ".vscode")
+"""The folders whose files no rule lets Claude Code change.
+
+By https://code.claude.com/docs/en/permission-modes: a person is asked, or in mode `auto` a second model.
+"""
+_UNPROTECTED = tuple(f".claude/{each}" for each in ("*", "agents", "commands", "skills", "worktrees"))
+"""What may be in folders within that are not protected."""
 _OF_FILES = frozenset({"Edit", "Glob", "NotebookEdit", "NotebookRead", "Read", "Write"})
 
 
@@ -84,11 +93,42 @@ def skipped_in(document: Document) -> Iterator[tuple[Place, SkippedRule, str | N
 def instead_of(at: Place, written: str, instead: str | None) -> str | None:
     """The hint to write another rule for one at a place, or to take it out where the same list has that, or a wider."""
     *route, _ = at.route
-    tool = (instead or "").partition("(")[0]
     others = [each for each in items(at._replace(route=tuple(route)).data) if each != written]
-    if wider := next((each for each in (tool, f"{tool}(*)") if tool and each in others), None):
+    if instead and (wider := next((text(each) for each in others if _is_wider(text(each), instead)), None)):
         return surplus(wider)
+    if instead and route[-1:] == ["allow"] and (folder := _protected(instead)):
+        return f"take this out: Claude Code heeds no rule that allows changes in `{folder}`"
     return renaming(at, written, instead, "write `{}`", COUNTS)
+
+
+def _is_wider(other: str, instead: str) -> bool:
+    """Whether a rule is for all calls of the tool of another one, or for all files of a folder around its files."""
+    tool, _, path = _relative(instead).partition("(")
+    if other in (tool, f"{tool}(*)"):
+        return True
+    around, _, end = _relative(other).removeprefix(f"{tool}(").partition("**")
+    is_within = path.startswith(around) and not path.startswith(_OUTSIDE) and ".." not in path
+    return (
+        tool in _OF_FILES
+        and other != instead
+        and other.startswith(f"{tool}(")
+        and end == ")"
+        and around[-1:] in ("", "/")
+        and is_within
+    )
+
+
+def _protected(instead: str) -> str | None:
+    """The protected folder in which a rule for edits has its files; None for no such folder."""
+    tool, _, path = _relative(instead).partition("(")
+    if tool != "Edit" or path.startswith(_UNPROTECTED):
+        return None
+    return next((each for each in _PROTECTED if path.startswith(f"{each}/")), None)
+
+
+def _relative(written: str) -> str:
+    """A rule without the `./` before its path."""
+    return written.replace("(./", "(", 1)
 
 
 def _of_no_form(written: str, decision: Decision) -> SkippedRule | None:
