@@ -16,6 +16,7 @@ from tests.support.edited_files import Edited, NotMadeError, below, merged, pair
 from tests.support.finding_headers import (
     above,
     at_the_top,
+    below_line,
     blank_out,
     cut_out,
     deleted,
@@ -551,6 +552,7 @@ _FORMS: tuple[tuple[re.Pattern[str], Callable[[Edited, re.Match[str], Diagnostic
     (re.compile(r"put (?:the text|it|text) in (?:single |double )?quotes(?:,.*)?(?: if .*)?"), in_quotes),
     (re.compile(rf"write a line {_LINE} above it"), above),
     (re.compile(rf"write {_LINE} below the last key"), fence_below),
+    (re.compile(rf"write {_LINE} below line (?P<number>\d+), as .*"), below_line),
     (re.compile(rf"write {_LINE} before it(?:, and (?P<more>`[^`]+` under `[^`]+`) \((?P<at>[^()]+)\))?"), _before_step),
     (re.compile(r"write `(?P<group>\{[^`]*)` into the list `(?P<event>\w+)`, in place of it"), _below_event),
     (re.compile(r"write `\"(?P<event>\w+)\": \[(?P<group>[^`]*)\]` in place of it(?:, with the groups of the other tools in the same list)?"), _below_event),
