@@ -20,7 +20,8 @@ _NONE_RUN = NO_COMMANDS.removeprefix("it then ")
 def with_other_commands(agents: Mapping[str, Agent], best: FlowEdit) -> str:
     """The words of an edit after which an agent runs no commands, with the tools by which it still does."""
     kept: dict[str, bool] = {}
-    for worker in {spot[0] for spot in best.takes if spot[0] in agents and _NONE_RUN in best.text}:
+    workers = {spot[0] for spot in best.takes if spot[0] in agents and _NONE_RUN in best.text}
+    for worker in workers:
         grants = [
             each for each in agents[worker].grants if runs_commands(each) and each.decision != "blocked"
         ]
@@ -34,4 +35,27 @@ def with_other_commands(agents: Mapping[str, Agent], best: FlowEdit) -> str:
     if not kept:
         return best.text
     asked = ", about which it asks" if all(kept.values()) else ""
-    return best.text.replace(_NONE_RUN, f"runs commands by {names_text(sorted(kept))} alone{asked}")
+    alone = "" if any(_has_them_run(agents, worker, best) for worker in workers) else " alone"
+    return best.text.replace(_NONE_RUN, f"runs commands by {names_text(sorted(kept))}{alone}{asked}")
+
+
+def _has_them_run(agents: Mapping[str, Agent], worker: str, best: FlowEdit) -> bool:
+    """Whether other agents that an agent may call, or those that these call, run commands after an edit."""
+    waiting, known = [worker], {worker}
+    while waiting:
+        agent = agents[waiting.pop()]
+        names = {call.name for call in agent.calls if call.decision != "blocked"}
+        if agent.everyone:
+            names |= {
+                name for name, each in agents.items() if each.is_callable and each.format == agent.format
+            }
+        new = (names & agents.keys()) - known
+        known |= new
+        waiting += new
+    return any(
+        runs_commands(each)
+        and each.decision != "blocked"
+        and (name, each.toolset, each.tool) not in best.takes
+        for name in known - {worker}
+        for each in agents[name].grants
+    )

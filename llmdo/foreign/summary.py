@@ -321,7 +321,7 @@ def _of_settings(
         )
 
 
-def _mildest(agents: Iterable[Agent]) -> str:
+def _mildest(agents: Sequence[Agent]) -> str:
     """The sentence about a project in which nothing worse is known."""
     unasked = {
         each
@@ -330,6 +330,10 @@ def _mildest(agents: Iterable[Agent]) -> str:
         if grant.decision == "allowed"
         for each in grant.capabilities
     }
+    asked = any(grant.decision == "needs_approval" for agent in agents for grant in agent.grants)
+    if not (unasked or asked):
+        whose = "its" if len(agents) == 1 else "their"
+        return f"{_of(len(agents), len(agents), 'can')} do nothing by tools of {whose} own"
     if not unasked:
         return "whatever these agents do by tools of their own, a person is asked first"
     return f"the worst that an agent here does without a question is `{min(unasked, key=gravity).name}`"

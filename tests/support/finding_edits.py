@@ -16,6 +16,7 @@ from tests.support.edited_files import Edited, NotMadeError, below, merged, pair
 from tests.support.finding_headers import (
     above,
     at_the_top,
+    below_line,
     blank_out,
     cut_out,
     deleted,
@@ -458,8 +459,12 @@ def _renamed(files: Edited, match: re.Match[str], each: Diagnostic) -> None:
     path, new = each.at.path, match["new"]
     own = path[path.index(".", path.rindex("/") + 1) :]
     end = new[new.index(".", new.rindex("/") + 1) :]
+    gone = names_in(match["gone"] or "")
     for at in each.places:
         name = at.path.rpartition("/")[2].removesuffix(own)
+        if name in gone:
+            files.delete(at.path)
+            continue
         files.create(f"{new.rpartition('/')[0]}/{name}{end}", files.text(at.path))
         files.delete(at.path)
     for clause in _IN_FILES.finditer(match["more"]):
@@ -468,6 +473,12 @@ def _renamed(files: Edited, match: re.Match[str], each: Diagnostic) -> None:
             make_finding(
                 files, replace(each, at=Location(changed, Span(1, 1, 1, 1)), related=()), clause["change"]
             )
+
+
+def _files_out(files: Edited, _: re.Match[str], each: Diagnostic) -> None:
+    """Deletes the files of a finding."""
+    for at in each.places:
+        files.delete(at.path)
 
 
 def _meant_or_out(files: Edited, match: re.Match[str], each: Diagnostic) -> None:
@@ -503,7 +514,8 @@ _FORMS: tuple[tuple[re.Pattern[str], Callable[[Edited, re.Match[str], Diagnostic
     (re.compile(rf"(?:a|an agent) file says {_NEW}"), meant),
     (re.compile(rf"it is (?:now )?called {_NEW}(?: here)?"), _now_called),
     (re.compile(rf"from `[^`]+` it is {_NEW}(?:, and the others likewise)?"), _from_folder),
-    (re.compile(rf"rename it to {_NEW}(?:, and the others likewise)?(?P<more>(?:, and in .+)?)"), _renamed),
+    (re.compile(rf"rename it to {_NEW}(?:, and the others likewise)?(?P<more>(?:, and in .+?)?)(?:, but take (?P<gone>.+) out, as .*)?"), _renamed),
+    (re.compile(r"take (?:it|them) out, as (?:it is|they are) there as (?:an agent|agents) already"), _files_out),
     (re.compile(r"write the provider before it"), named),
     (re.compile(r"its tools are called `(?P<new>mcp__[^`]+)`"), prefixed),
     (re.compile(r"write `\\\\` for `\\`"), escaped),
@@ -530,7 +542,7 @@ _FORMS: tuple[tuple[re.Pattern[str], Callable[[Edited, re.Match[str], Diagnostic
     (re.compile(rf"write `---` as the first line(?:, and write {_LINE} in its header)?"), first_line),
     (re.compile(rf"write {_LINE} in its header, with `---` as its first line"), first_line),
     (re.compile(r"delete the `(?P<text>[^`]+)`"), deleted),
-    (re.compile(r"delete (?:every blank and empty line around it|the blank lines above it)"), blank_out),
+    (re.compile(r"delete (?:every blank and empty line around (?:it|the `---` that opens its header)|the blank lines above it)"), blank_out),
     (re.compile(rf"move what stands above the header below it(?:, and write {_LINE} in its header)?"), moved_down),
     (re.compile(rf"take the first line and the last one out(?:, and write {_LINE} in its header)?"), unwrapped),
     (re.compile(r"indent it(?:, with the lines below it that are as deep,)? as the key above"), indented_less),
@@ -540,6 +552,7 @@ _FORMS: tuple[tuple[re.Pattern[str], Callable[[Edited, re.Match[str], Diagnostic
     (re.compile(r"put (?:the text|it|text) in (?:single |double )?quotes(?:,.*)?(?: if .*)?"), in_quotes),
     (re.compile(rf"write a line {_LINE} above it"), above),
     (re.compile(rf"write {_LINE} below the last key"), fence_below),
+    (re.compile(rf"write {_LINE} below line (?P<number>\d+), as .*"), below_line),
     (re.compile(rf"write {_LINE} before it(?:, and (?P<more>`[^`]+` under `[^`]+`) \((?P<at>[^()]+)\))?"), _before_step),
     (re.compile(r"write `(?P<group>\{[^`]*)` into the list `(?P<event>\w+)`, in place of it"), _below_event),
     (re.compile(r"write `\"(?P<event>\w+)\": \[(?P<group>[^`]*)\]` in place of it(?:, with the groups of the other tools in the same list)?"), _below_event),

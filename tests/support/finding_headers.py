@@ -140,6 +140,12 @@ def above(files: Edited, match: re.Match[str], each: Diagnostic) -> None:
     files.put(path, first, first, f"{match['line']}\n")
 
 
+def below_line(files: Edited, match: re.Match[str], each: Diagnostic) -> None:
+    lines = files.text(each.at.path).splitlines(keepends=True)
+    start = sum(map(len, lines[: int(match["number"])]))
+    files.put(each.at.path, start, start, f"{match['line']}\n")
+
+
 def at_the_top(files: Edited, match: re.Match[str], each: Diagnostic) -> None:
     path, text = each.at.path, files.text(each.at.path)
     first = next(_FENCE.finditer(text))

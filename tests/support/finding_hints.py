@@ -61,6 +61,8 @@ EXPLAINED = tuple(
         r"Claude Code looks for the servers of a project in _",
         r"take the _ out(?:, which Claude Code refuses since 2\.1\.218)?",
         r"a skill lies in a folder of _ itself",
+        r"a skill is the file _ of a folder of _ itself",
+        r"call it _",
         r"write a rule for each of the commands",
         r"take one of the two out",
         r"take _(?: and _)* out of _ in each file, so that the rules of _ hold",

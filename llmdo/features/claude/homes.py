@@ -22,7 +22,7 @@ from llmdo.features.claude.modes import BYPASSES, MODES
 from llmdo.features.claude.rules import RULES, SKILL, approvals_in, flaw, mended
 from llmdo.features.claude.session import SessionTools
 from llmdo.features.claude.settings import KEYS, settings_of
-from llmdo.features.claude.skills import note_unloaded
+from llmdo.features.claude.skills import note_no_skills, note_unloaded
 from llmdo.features.claude.skipped_rules import instead_of, skipped_in
 from llmdo.foreign import servers as mcp
 from llmdo.foreign.events import note_unheeded
@@ -117,6 +117,8 @@ def homes_of(
     for path in files.named(COMMANDS):
         commands.setdefault(above_own(path), []).append(path)
     note_unloaded(files, (path for paths in commands.values() for path in paths if path.endswith(SKILL)))
+    agents = tuple(agents)
+    note_no_skills(files, (*agents, *commands.get("", ())))
     folders = {"", *map(above_own, [*nested, *agents]), *commands}
     folders = {folder for folder in folders if not f"{folder}/".startswith(OWN)}
     brought = {server for plugin in plugins for server in plugin.servers}

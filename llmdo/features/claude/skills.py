@@ -1,20 +1,33 @@
-"""The files of skills that Claude Code loads: those one folder below `skills`, and no deeper (watched in 2.1.328)."""
+"""The files of skills that Claude Code loads: those one folder below `skills`, and no deeper (watched in 2.1.328).
+
+Other names it looks for nowhere, also not `skill.md` (its issue 16983, for systems where capitals count).
+"""
 
 from __future__ import annotations
 
+from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
 from llmdo.base.diagnostic import finding
+from llmdo.base.source import Location
 from llmdo.features.claude import ALL_SKILLS
 from llmdo.syntax import globs
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Collection, Iterable, Iterator, Sequence
 
     from llmdo.foreign.files import Files
 
 _SKILL = "SKILL.md"
 _FOLDER = "/.claude/skills/"
+_OWN = ".claude/skills/"
+_TEXTS = f"{_OWN}**/*.md"
+_PAGES = frozenset(
+    {"agents", "changelog", "claude", "contributing", "index", "license", "overview", "readme"}
+)
+"""Names of files that nobody means as skills."""
+_MEMORY = "CLAUDE.md"
+"""The file that is in every conversation, and may name others to read."""
 
 
 def skills_in(files: Files, folder: str) -> tuple[str, ...]:
@@ -41,3 +54,64 @@ def note_unloaded(files: Files, loaded: Iterable[str]) -> None:
         if source := files.source(paths[0]):
             hint = f"a skill lies in a folder of `{folder.rstrip('/')}` itself"
             files.problems.append(finding("LDO152", source.location(), message, hint=hint))
+
+
+def note_no_skills(files: Files, naming: Iterable[str]) -> None:
+    """Notes texts among the skills of a project that are none by their names, unless a file of `naming` names them.
+
+    What lies in the folder of a skill is a part of it.
+    """
+    if files.tree.only is not None:
+        return
+    paths, _ = files.tree.find([_TEXTS])
+    small = [path for path in paths if _is_small(path)]
+    folders = tuple({path.rpartition("/")[0] + "/" for path in (*files.named([ALL_SKILLS]), *small)} - {_OWN})
+    texts = [
+        path
+        for path in paths
+        if not path.startswith(folders)
+        and path != f"{_OWN}{_SKILL}"
+        and PurePosixPath(path).stem.lower() not in _PAGES
+    ]
+    if texts:
+        known = [*_read(files, (*naming, _MEMORY))]
+        texts = [path for path in texts if not _is_named(path, known)]
+    message = f"is no `{_OWN}NAME/{_SKILL}`, so Claude Code loads no skill from it"
+    _note(files, texts, message, f"a skill is the file `{_SKILL}` of a folder of `{_OWN.rstrip('/')}` itself")
+    message = (
+        f"is not called `{_SKILL}`, so Claude Code loads no skill from it where capitals count, as on Linux"
+    )
+    _note(
+        files,
+        [path for path in small if f"{path[: -len(_SKILL)]}{_SKILL}" not in paths],
+        message,
+        f"call it `{_SKILL}`",
+    )
+
+
+def _is_small(path: str) -> bool:
+    """Whether a file would be a skill if capitals made no difference."""
+    folder, _, name = path.removeprefix(_OWN).partition("/")
+    return bool(folder) and name != _SKILL and name.lower() == _SKILL.lower()
+
+
+def _read(files: Files, paths: Iterable[str]) -> Iterator[str]:
+    """The texts of those files that are there and can be read."""
+    for path in paths:
+        if (read := files.tree.read(path)) and not read[1]:
+            yield read[0].text
+
+
+def _is_named(path: str, texts: Collection[str]) -> bool:
+    """Whether a text names a file, or its folder."""
+    folder, _, name = path.removeprefix(_OWN).rpartition("/")
+    return any(name in text or (folder and f"skills/{folder}" in text) for text in texts)
+
+
+def _note(files: Files, paths: Sequence[str], message: str, hint: str) -> None:
+    """Notes the same about several files, as one finding."""
+    if paths:
+        more = f" ({len(paths):,} such files)" if len(paths) > 1 else ""
+        files.problems.append(
+            finding("LDO152", Location(paths[0]), f"`{paths[0]}` {message}{more}", hint=hint)
+        )

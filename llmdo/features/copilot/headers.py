@@ -7,6 +7,7 @@ documentation says that a description is required.
 from __future__ import annotations
 
 import re
+from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
 from llmdo.base.diagnostic import Related, finding, shown
@@ -39,6 +40,8 @@ _ENDED = re.compile(r"\n---[ \t]*(?:\n|\Z)")
 _HERE = re.compile(r"\bhere\b")
 _THERE_ALONE = "so Copilot loads the file in VS Code alone"
 _NOWHERE = "so Copilot does not load the file"
+_AROUND_FENCE = ("around it", "around the `---` that opens its header")
+"""The words of a hint about the line of its finding, and those without that line."""
 _DESCRIPTION = "write `description: TEXT` in its header"
 _HEADER = "write `description: TEXT` between two lines `---` at the start of the file"
 _KINDS: dict[str, tuple[type, ...]] = {
@@ -233,27 +236,67 @@ def without_an_end(source: Source, ended: Source, *, is_in_editor: bool = True) 
     return finding("LDO152", source.location(Span(1, 1, 1, 4)), message, hint=hint)
 
 
-def chat_modes(sources: Sequence[Source], keys: Iterable[str]) -> Iterator[Diagnostic]:
-    """The finding about all chat modes, which VS Code took for agents up to 1.108; `keys` are those of an agent."""
+def chat_modes(
+    sources: Sequence[Source], keys: Iterable[str], agents: Iterable[str] = ()
+) -> Iterator[Diagnostic]:
+    """The finding about all chat modes, which VS Code took for agents up to 1.108.
+
+    `keys` are those of an agent, and `agents` the paths of those that are there.
+    """
     if not sources:
         return
-    name = _as_agent(sources[0].path)
-    which, hint = "this file is no agent", f"rename it to `{shown(name)}`"
-    if len(sources) > 1:
-        which = f"the {len(sources)} files `*{MODE}` are no agents"
-        hint += ", and the others likewise"
-    hints: dict[str, list[str]] = {}
-    for source in sources:
-        fault = _as_agents_fault(source, frozenset(keys))
-        if fault and fault.hint:
-            hints.setdefault(fault.hint, []).append(f"`{shown(stem_of(source.path))}`")
-    for more, names in hints.items():
-        left = len(names) - MOST_PLACES
-        named = _all_of([*names[:MOST_PLACES], *([f"{left} more"] if left > 0 else ())])
-        hint += f", and in {'each of ' if len(names) > 1 else ''}{named} {more}"
+    known = {(PurePosixPath(path).parent, stem_of(path)) for path in agents}
+    there = [each for each in sources if _place_of_agent(each) in known]
+    missing = [each for each in sources if each not in there]
+    sources = [*missing, *there]
+    which = (
+        "this file is no agent" if len(sources) == 1 else f"the {len(sources)} files `*{MODE}` are no agents"
+    )
     message = f"VS Code loads no chat modes since 1.109, so {which}"
     related = [Related(source.location(), "and here") for source in sources[1 : MOST_PLACES + 1]]
+    hint = _renaming(missing, there, frozenset(keys))
     yield finding("LDO152", sources[0].location(), message, hint=hint, related=related)
+
+
+def _place_of_agent(mode: Source) -> tuple[PurePosixPath, str]:
+    """The folder and the name of the agent that a chat mode becomes, whichever ending that has."""
+    path = _as_agent(mode.path)
+    return PurePosixPath(path).parent, stem_of(path)
+
+
+def _renaming(missing: Sequence[Source], there: Sequence[Source], keys: frozenset[str]) -> str:
+    """The change that makes agents of chat modes, of which some are `there` as agents already."""
+    if not missing:
+        return f"take {'them' if len(there) > 1 else 'it'} out, as {_there_already(len(there))}"
+    hint = f"rename it to `{shown(_as_agent(missing[0].path))}`"
+    if len(missing) > 1:
+        hint += ", and the others likewise"
+    hints: dict[str, list[str]] = {}
+    for source in missing:
+        fault = _as_agents_fault(source, keys)
+        if fault and fault.hint:
+            hints.setdefault(fault.hint.replace(*_AROUND_FENCE), []).append(stem_of(source.path))
+    for more, names in hints.items():
+        hint += f", and in {'each of ' if len(names) > 1 else ''}{_first_of(names)} {more}"
+    if there:
+        names = [stem_of(each.path) for each in there]
+        hint += f", but take {_first_of(names)} out, as {_there_already(len(there))}"
+    return hint
+
+
+def _there_already(number: int) -> str:
+    return "it is there as an agent already" if number == 1 else "they are there as agents already"
+
+
+def _first_of(names: Sequence[str]) -> str:
+    """The first of some names, with the number of the others."""
+    left = len(names) - MOST_PLACES
+    return _all_of(
+        [
+            *(f"`{shown(each)}`" for each in names[:MOST_PLACES]),
+            *([f"{left} more"] if left > 0 else ()),
+        ]
+    )
 
 
 def _as_agent(path: str) -> str:

@@ -146,11 +146,12 @@ class _CopilotReader:
     """By a file of which VS Code does not read the whole header, what keeps its tools unread."""
     _of_claude: frozenset[str] | None = None
 
-    def loaded(self, paths: Iterable[str]) -> Iterator[tuple[str, reading.Text]]:
+    def loaded(self, paths: Sequence[str]) -> Iterator[tuple[str, reading.Text]]:
         """The agents and prompts that some environment loads; the others are noted, with what keeps them unloaded."""
         modes = [path for path in paths if path.endswith(MODE) and not path.startswith(_FOLDER)]
         sources = [*filter(None, map(self.files.source, modes))]
-        self.files.problems.extend(headers.chat_modes(sources, KEYS))
+        agents = [path for path in paths if path not in modes and not path.endswith(PROMPT)]
+        self.files.problems.extend(headers.chat_modes(sources, KEYS, agents))
         for path in paths:
             if path in modes or not (text := self.text(path)):
                 continue

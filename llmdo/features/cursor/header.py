@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from llmdo.base.source import Span
 from llmdo.foreign.reading import Text
-from llmdo.syntax.document import Document
+from llmdo.syntax.document import Document, Place
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -32,7 +32,8 @@ def agent_text(source: Source, keys: Collection[str]) -> Text | None:
         return None
     start, end = fences
     values: dict[str, tuple[int, str]] = {}
-    spans: dict[Route, tuple[Span, Span]] = {}
+    opened = Span(start + 1, 1, start + 1, len(_FENCE) + 1)
+    spans: dict[Route, tuple[Span, Span]] = {(_FENCE,): (opened, opened)}
     for number, key, value in _entries(lines, start + 1, end):
         name = key.lower() if key.lower() in keys else key
         if name not in keys and lines[number][0].isspace():
@@ -46,6 +47,23 @@ def agent_text(source: Source, keys: Collection[str]) -> Text | None:
     offset = sum(len(line) + 1 for line in lines[:end]) + len(_FENCE)
     rest = source.text[offset:]
     return Text(Document(source, data, lambda: spans), offset + len(rest) - len(rest.lstrip()))
+
+
+def rules_around(content: Text, keys: Collection[str]) -> tuple[int, int] | None:
+    """The lines of two rules of a text between which the client takes all for a header; None if it is one.
+
+    A header has some of `keys`, or begins in the first line.
+    """
+    document = content.document
+    fences = _fences(document.source.text.split("\n"))
+    if fences is None or fences[0] == 0 or not document.data.keys().isdisjoint(keys):
+        return None
+    return fences[0] + 1, fences[1] + 1
+
+
+def opening(document: Document) -> Place:
+    """The `---` that opens the header of a file."""
+    return Place(document, (_FENCE,), of_key=True)
 
 
 def unquoted(value: object) -> str:

@@ -10,7 +10,7 @@ from llmdo.base.diagnostic import excerpt, finding
 from llmdo.base.parts import text
 from llmdo.base.values import dataclass, replace
 from llmdo.features.cursor import AGENTS, COMMAND_LINE, EDITOR, HOOKS, SANDBOX, SERVERS
-from llmdo.features.cursor.header import agent_text, is_true, unquoted
+from llmdo.features.cursor.header import agent_text, is_true, opening, rules_around, unquoted
 from llmdo.features.cursor.permissions import LINES, CursorPermissions, permissions_of
 from llmdo.features.cursor.table import TABLE
 from llmdo.foreign import reading
@@ -178,7 +178,15 @@ def _name(file: PurePosixPath) -> str:
     return _BLANKS.sub("-", file.stem)
 
 
-def _narrower(content: Text) -> str:
+def _narrower(content: Text, rules: tuple[int, int] | None) -> str:
+    """The change that leaves an agent what reads; `rules` are those between which its header stands by accident."""
+    if rules:
+        first, last = rules
+        return (
+            f"write `readonly: true` below line {first}, as Cursor takes what stands between the lines {first} and "
+            f"{last} for its header: it then keeps the tools and commands that read; or move the file out of "
+            f"`{_FOLDER.rstrip('/')}` if it is no agent"
+        )
     at = Place(content.document, ("readonly",))
     where = f" in place of `readonly: {excerpt(text(at.data))}`" if at.data is not None else " in its header"
     return f"write `readonly: true`{where}, which leaves the tools and commands that read"
@@ -198,6 +206,9 @@ def _agent(files: Files, home: _Home, path: str, content: Text) -> Agent:
     name = unquoted(header.get("name")).strip() or _name(PurePosixPath(path))
     named = next((each for each in ("name", "description") if each in header), None)
     at = Place(content.document, (named,) if named else (), of_key=True)
+    rules = rules_around(content, KEYS)
+    if rules:
+        at = opening(content.document)
     reads_only = is_true(header, "readonly")
     model = unquoted(header.get("model"))
     return Agent(
@@ -211,6 +222,6 @@ def _agent(files: Files, home: _Home, path: str, content: Text) -> Agent:
         grants=tuple(home.reading(at) if reads_only else home.everything(at)),
         everyone=None if reads_only else at,
         inherits=not reads_only,
-        narrower=_narrower(content),
+        narrower=_narrower(content, rules),
         is_entry=not home.settings,
     )
