@@ -17,12 +17,12 @@ DOCKER = FOLDER / "docker-agent"
 PLUGIN = "plugins/superclaude"
 
 GAINS = {
-    "examples/background_agents": "root > code_analyst (in the background) > shell",
-    "examples/dev-team": "root > awesome_engineer > shell",
+    "examples/background_agents": "root > code_analyst (in the background) > shell (2)",
+    "examples/dev-team": "root > awesome_engineer > shell (2)",
     "examples/podcastgenerator_githubmodel": "root > scriptwriter > docker mcp gateway run --servers=filesy…",
     "examples/handoff": "root > filesystem_search > write_file",
-    "examples/mcp-definitions": "root > backend > shell",
-    "examples/multi-code": "root > golang > shell",
+    "examples/mcp-definitions": "root > backend > shell (2)",
+    "examples/multi-code": "root > golang > shell (2)",
     ".github/agents/nightly-scanner": "root > reporter > shell",
 }
 """The teams whose root has a shell or files only through another agent, with a shortest way to the worst of it."""
