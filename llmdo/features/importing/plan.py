@@ -231,7 +231,8 @@ class _Planner:
             if toolset is None:
                 continue
             if toolset.server and _is_reachable(toolset.server):
-                if any([self._open(worker, tool) for tool in toolset.tools.values()]):  # each is kept
+                opened = [self._open(worker, tool) for tool in toolset.tools.values()]
+                if any(opened):
                     toolsets[self._server(toolset, toolset.server)] = {}
                 continue
             for tool in tools_of(graph, worker, use).values():
