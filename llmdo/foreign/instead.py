@@ -244,7 +244,11 @@ def _of_opencode(given: Grant, at: Place, word: str) -> Instead | None:
     if above[-1:] == [HEADER]:  # a list that only switches tools on and off
         name = given.tool if key == "*" else key
         quote = "" if name.isidentifier() and not is_json(at) else '"'
-        return Instead(f"write `{quote}{name}{quote}: false`", "", at._replace(of_key=True))
+        switches = at._replace(route=at.route[:-1]).data
+        own = f", in place of `{name}`" if isinstance(switches, dict) and name in switches else ""
+        # The last that matches decides, so a line above `"*"` would do nothing.
+        where = f" at the end of `{HEADER}`{own}" if key == "*" else ""
+        return Instead(f"write `{quote}{name}{quote}: false`{where}", "", at._replace(of_key=True))
     if given.server or given.tool not in _OF_OPENCODE:
         return None
     line, lost = f'"{given.tool}": "{word}"', ASKED if word == "ask" else ""

@@ -25,12 +25,12 @@ SETTINGS = "opencode.json"
 WORDS = st.sampled_from(["allow", "ask", "deny"])
 TOOLS = ("bash", "task", "webfetch", "websearch")
 RULES = st.dictionaries(st.sampled_from(["*", "edit", "read", *TOOLS]), WORDS, max_size=4)
-SWITCHES = st.dictionaries(st.sampled_from(["bash", "webfetch", "write"]), st.booleans(), max_size=2)
+SWITCHES = st.dictionaries(st.sampled_from(["*", "bash", "webfetch", "write"]), st.booleans(), max_size=2)
 TABLE = st.fixed_dictionaries({}, optional={"permission": RULES, "tools": SWITCHES})
 AGENT = st.tuples(TABLE, st.sampled_from(["all", "primary", "subagent"]))
 EDIT = re.compile(
     r'(?P<moved>take `\w+` out of `tools`, and )?write `\{?"?(?:permission"?: \{")?(?P<tool>\w+)"?: (?P<word>"\w+"|false)\}*` '
-    r"(?:into `opencode\.json`|under `permission`|at the end of `permission`(?:, in place of `\w+`)?|in place of `\w+`|"
+    r"(?:into `opencode\.json`|under `permission`|at the end of `(?:permission|tools)`(?:, in place of `\w+`)?|in place of `\w+`|"
     r"or the like in place of `\w+`|)\s?"
     r"\((?P<path>[^:)]+)(?::\d+:\d+)?\); [^;]+(?:; .*)?"
 )

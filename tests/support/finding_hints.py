@@ -41,7 +41,7 @@ EXPLAINED = tuple(
         r"it may be one in Python whose name only code tells",
         r"the permissions are _(?:, _)*",
         r"the types are _(?:, _)* and _",
-        r"name (?:the tools that may go unasked|its tools(?: that may go unasked)? in _|the servers in _)",
+        r"name (?:the tools that may go unasked|its tools in _|the servers in _)",
         r"allow (?:by name what .*|the commands that .*|those that ask too often: _|whole commands)",
         r"write more of each command than _, (?:such as the (?:program|script) that it runs|at least its next word)",
         r"_ lets it change the checkout",

@@ -76,7 +76,8 @@ def note_trust(files: Files, declared: Mapping[str, Declared]) -> None:
     for name, each in declared.items():
         if each.trust:
             message = f"nothing asks before a call of the MCP server `{excerpt(name)}`, because it is trusted"
-            files.note("LDO554", each.trust, message, "name its tools that may go unasked in `tools.allowed`")
+            hint = "take `trust` out, and name the tools that may go unasked in `tools.allowed`"
+            files.note("LDO554", each.trust, message, hint)
 
 
 @dataclass(frozen=True, slots=True)

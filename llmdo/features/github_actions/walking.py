@@ -22,6 +22,7 @@ from llmdo.features.github_actions.workflow import (
     Variable,
     agents_in,
     filled,
+    filled_in,
     in_checkout,
     inputs_of,
     jobs_before,
@@ -341,7 +342,7 @@ class WorkflowWalk:
             )
             if action is not None:
                 inputs = inputs_of(action.data.get("inputs"), step.get("with"), scope.inputs)
-                passed = tuple(name for name, each in own.items() if each.value) or scope.passed
+                passed = tuple(filled_in({name: each.value for name, each in own.items()})) or scope.passed
                 inner = replace(inner, inputs=inputs, depth=scope.depth + 1, passed=passed)
                 self._note(document)
                 yield from self._steps(
@@ -366,7 +367,9 @@ class WorkflowWalk:
             self._note(document)
             self.problems.append(unread)
         unknown = None if runs else unknown_program(step, scope.inputs, scope.passed)
-        if others and (key := key_of_model(name for name, each in scope.variables.items() if each.value)):
+        if others and (
+            key := key_of_model(filled_in({name: each.value for name, each in scope.variables.items()}))
+        ):
             unknown = others[0].words[0], key
         if unknown:
             other = renamed.get(others[0].program) if others else None

@@ -13,6 +13,7 @@ from llmdo.features.kiro.table import NAMES, TABLE
 from llmdo.foreign import servers
 from llmdo.foreign.instead import ASKED, ASKED_BUT_TO_READ, LONGEST
 from llmdo.foreign.permissions import STRICTEST, WORDS, PermissionRule, RuleTable
+from llmdo.foreign.server_words import in_words, says_reading
 from llmdo.foreign.team import MAX_NAME
 from llmdo.syntax.document import Place
 
@@ -138,7 +139,8 @@ class KiroPermissions:
             if each.decision == "allowed" and (only is None or matches(each.pattern or "*", only))
         ]
         if rule is None or rule.decision == "allowed":
-            rule = next(iter(unasked), rule)
+            # The example of them is no tool that only reads, as what counts most is what goes out unasked.
+            rule = min(unasked, key=lambda each: says_reading(in_words(each.pattern or "")), default=rule)
         grant = servers.grant(name, server, at, rule.decision if rule else "needs_approval", _origin(rule))
         yield replace(grant, rule_at=rule.at if rule else None)
 

@@ -175,26 +175,42 @@ class _OpencodeProject:
         depth = next((depth for depth in reversed(depths) if isinstance(depth, int)), 1)
         return min(max(depth, 0), UNLIMITED)
 
-    def _model(self, header: Mapping[str, object], *, is_called: bool) -> str:
+    def _model(self, header: Mapping[str, object], mode: object) -> str:
         """The model of an agent; empty if no file names it: one that is called may have that of its caller."""
         if own := text(header.get("model")):
             return own
-        is_built_in = is_called and not header
-        if is_built_in and not (self.documents or self.code.at) and (same := self._model_of_callers()):
+        if mode == "subagent" and (same := self._model_of_callers(is_built_in=not header)):
             return same
-        models = [text(document.data.get("model")) for document in reversed(self.documents)]
-        common = next(filter(None, models), "")
-        named = [text(each.header.get("model")) for each in self.declared.values()] if is_called else []
+        named = (
+            [text(each.header.get("model")) for each in self.declared.values()] if mode != "primary" else []
+        )
+        common = self._common_model
         is_same = searches(common) or not any(map(_may_search, named))
         return common if is_same else ""
 
-    def _model_of_callers(self) -> str:
+    @property
+    def _common_model(self) -> str:
+        """The model of the settings; empty if none names one."""
+        models = [text(document.data.get("model")) for document in reversed(self.documents)]
+        return next(filter(None, models), "")
+
+    def _model_of_callers(self, *, is_built_in: bool) -> str:
         """A model like that of each agent that calls others, none of which comes with a search; empty if one may.
 
-        Where there are no settings, only the agents of files call one that is built in.
+        Where there are no settings, only the agents of files call one that is built in. A plugin may bring others.
         """
-        headers = [each.header for each in self.declared.values()]
-        models = [text(each.get("model")) for each in headers if each.get("mode") != "subagent"]
+        if self.code.at:
+            return ""
+        headers = {name: each.header for name, each in self.declared.items()}
+        models = [
+            text(header.get("model")) or self._common_model
+            for name, header in headers.items()
+            if header.get("disable") is not True
+            and (_mode(name, header) != "subagent" or (self.depth > 1 and header.get("model")))
+        ]
+        if self.documents or not is_built_in:
+            is_left = any(mode == "primary" and name not in headers for name, (mode, _) in BUILT_IN.items())
+            models += [self._common_model] if is_left else []
         return next(iter(models), "") if all(searches(model) is False for model in models) else ""
 
     def with_events(self) -> Iterator[Agent]:
@@ -247,7 +263,7 @@ class _OpencodeProject:
             return
         at, name = Place(document, ("default_agent",)), text(document.data["default_agent"])
         header = self.declared[name].header if name in self.declared else {}
-        mode = header.get("mode", BUILT_IN.get(name, ("all",))[0])
+        mode = _mode(name, header)
         if name not in {*names, *BUILT_IN, *HIDDEN} or header.get("disable") is True:
             if not (self.files.tree.only or self.code.at):  # other files, or a plugin, may bring it
                 self.files.unknown_agent(at, name, names)
@@ -302,13 +318,13 @@ class _OpencodeProject:
         self._judge_keys(agent, header)
         at = agent.place("description") if is_declared else agent.tables[0]
         below = built_in_rules(name, at)
-        mode = header.get("mode", BUILT_IN.get(name, ("all",))[0])
+        mode = _mode(name, header)
         own = [*rules_of_agent(self.files, agent.tables)] if is_declared else []
         rules = [*below, *common, *own]
         description, model = header.get("description"), header.get("model")
         has_few = any(rule.tool == "*" for rule in below)
         toolset = None if own or not is_declared else _OF_ITS_KIND if has_few else EVERY_TOOL
-        model_of = self._model(header, is_called=mode != "primary")
+        model_of = self._model(header, mode)
         note_lifted(self.files, agent.tables, common, own)
         grants = [*restoring([*grants_by(rules, at, known, toolset, model_of)], agent.tables, rules, own)]
         grants += self.code.grants(rules)
@@ -375,3 +391,8 @@ class _OpencodeProject:
 def _may_search(model: str) -> bool:
     """Whether a model is named that may come with a search."""
     return bool(model) and searches(model) is not False
+
+
+def _mode(name: str, header: Mapping[str, object]) -> object:
+    """The mode of an agent, which one that is built in has of its own."""
+    return header.get("mode", BUILT_IN.get(name, ("all",))[0])

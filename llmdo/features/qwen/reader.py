@@ -128,9 +128,8 @@ def _home(files: Files, document: Document) -> _QwenHome:
         if table(document.data, "mcpServers", name).get("trust") is True:
             trusted[name] = Place(document, ("mcpServers", name, "trust"))
             message = f"nothing asks before a call of the MCP server `{excerpt(name)}`, because it is trusted"
-            files.note(
-                "LDO554", trusted[name], message, "name its tools that may go unasked in `permissions.allow`"
-            )
+            hint = "take `trust` out, and name the tools that may go unasked in `permissions.allow`"
+            files.note("LDO554", trusted[name], message, hint)
     there = {
         name: each
         for name, each in declared.items()
