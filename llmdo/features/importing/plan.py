@@ -231,8 +231,7 @@ class _Planner:
             if toolset is None:
                 continue
             if toolset.server and _is_reachable(toolset.server):
-                opened = [self._open(worker, tool) for tool in toolset.tools.values()]
-                if any(opened):
+                if any(tuple(self._open(worker, tool) for tool in toolset.tools.values())):
                     toolsets[self._server(toolset, toolset.server)] = {}
                 continue
             for tool in tools_of(graph, worker, use).values():
