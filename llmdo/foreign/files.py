@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from itertools import islice
 from typing import TYPE_CHECKING
 
 from llmdo.base.diagnostic import Related, excerpt, finding, nearest
@@ -113,6 +112,8 @@ class Files:
     _documents: dict[str, Document] = field(default_factory=dict)
     _alike: dict[tuple[str, str, str | None], dict[str, Place]] = field(default_factory=dict)
     """The places that `note_together` has noted, by what it notes about them and by their files."""
+    _declared: dict[str, list[str]] | None = None
+    """The files with a usual name that declare servers, by the servers' names; None before anybody asks."""
 
     @property
     def paths(self) -> tuple[str, ...]:
@@ -294,12 +295,14 @@ class Files:
 
     def _declaring(self, server: str) -> str | None:
         """A file that declares a server, and that is not read: it has a usual form, but is none of the tool's."""
-        others = (each for each in self.tree.find(_OF_SERVERS)[0] if each not in self._sources)
-        for path in islice(others, _MOST_OF_SERVERS):
-            document = json_at(self.tree, path)
-            if document and any(server in table(document.data, key) for key in ("mcpServers", "servers")):
-                return path
-        return None
+        if self._declared is None:
+            self._declared = {}
+            for path in self.tree.find(_OF_SERVERS)[0][:_MOST_OF_SERVERS]:
+                document = json_at(self.tree, path)
+                data = document.data if document else {}
+                for name in (*table(data, "mcpServers"), *table(data, "servers")):
+                    self._declared.setdefault(name, []).append(path)
+        return next((path for path in self._declared.get(server, ()) if path not in self._sources), None)
 
     def unknown_tool(
         self,

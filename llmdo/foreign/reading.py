@@ -97,22 +97,21 @@ def cut(source: Source) -> tuple[Source, Span | None] | None:
         return None
     start, end = first.end("header"), first.end()
     rest = source.text[end:]
-    above = source.text[
-        :start
-    ]  # with a line break more the place of the `---` is known from it (`below_cut`)
+    above = source.text[:start]
     if first["header"][-1:] in ("", _NEWLINE):
         fence = _REST_OF_FENCE.match(rest)
-        if fence and not (fence["dashes"] and _goes_on(rest[fence.end() :])):
+        if fence and not (fence["dashes"] and _continues(rest[fence.end() :])):
             below = rest[fence.end() :]
             return (replace(source, text=f"{above}---{below}"), None) if fence[0] else None
     line = source.text.count("\n", 0, start) + 1
     column = start - source.text.rfind("\n", 0, start)
+    # With a line break more the place of the `---` is known from the file (`below_cut`).
     closed = f"{above}\n---{'' if rest.startswith(_NEWLINE) else _NEWLINE}{rest}"
     return replace(source, text=closed, is_plain=False), Span(line, column, line, column + end - start)
 
 
-def _goes_on(below: str) -> bool:
-    """Whether a header goes on below a line of dashes: with a key, and an end of its own."""
+def _continues(below: str) -> bool:
+    """Whether a header continues below a line of dashes: with a key, and an end of its own."""
     after = below.removeprefix(_NEWLINE)
     return _KEY.match(after) is not None and _END.search(after) is not None
 

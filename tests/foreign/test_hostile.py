@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import tempfile
+import time
 from pathlib import Path
 from typing import Any
 
@@ -306,3 +307,33 @@ def test_what_git_ignores_is_left_out(tmp_path: Path) -> None:
 @pytest.mark.parametrize("text", ['{"a": ' + "/* " * 100_000, '{"a": "' + '\\"' * 100_000])
 def test_json_whose_comments_or_texts_have_no_end_is_read_in_one_go(text: str) -> None:
     assert reading.json_with_comments(Source("settings.json", text)).data == {}
+
+
+def test_a_file_with_servers_is_searched_once_for_all_that_nobody_declares(tmp_path: Path) -> None:
+    (tmp_path / ".claude/agents").mkdir(parents=True)
+    for number in range(150):
+        header = f"name: a{number}\ndescription: Works.\ntools: Read, mcp__s{number}__get"
+        (tmp_path / f".claude/agents/a{number}.md").write_text(f"---\n{header}\n---\nWork.\n")
+    (tmp_path / "tools").mkdir()
+    servers = {f"k{number}": {"command": "x", "args": ["y" * 50]} for number in range(200)}
+    for number in range(40):
+        (tmp_path / f"tools/mcp{number}.json").write_text(json.dumps({"mcpServers": servers}))
+    start = time.process_time()
+    read = foreign.read("claude", tmp_path)
+    assert time.process_time() - start < 5, "not each of 40 files for each of 150 servers"
+    assert sum(each.code == "LDO250" for each in read.team.problems) == 150
+
+
+def test_texts_among_skills_are_looked_up_in_one_go(tmp_path: Path) -> None:
+    (tmp_path / ".claude/agents").mkdir(parents=True)
+    for number in range(200):
+        text = f"---\nname: a{number}\ndescription: Works.\ntools: Read\n---\n{'Count the boats. ' * 800}"
+        (tmp_path / f".claude/agents/a{number}.md").write_text(text)
+    for number in range(3_000):
+        folder = tmp_path / f".claude/skills/d{number % 100}"
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / f"x{number}.md").write_text("Count.\n")
+    start = time.process_time()
+    read = foreign.read("claude", tmp_path)
+    assert time.process_time() - start < 5, "not each of 3,000 names in each of 200 texts"
+    assert any("3,000 such files" in each.message for each in read.team.problems)

@@ -5,6 +5,7 @@ Other names it looks for nowhere, also not `skill.md` (its issue 16983, for syst
 
 from __future__ import annotations
 
+import re
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
@@ -14,7 +15,7 @@ from llmdo.features.claude import ALL_SKILLS
 from llmdo.syntax import globs
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from llmdo.foreign.files import Files
 
@@ -26,6 +27,9 @@ _PAGES = frozenset(
     {"agents", "changelog", "claude", "contributing", "index", "license", "overview", "readme"}
 )
 """Names of files that nobody means as skills."""
+_FILE = re.compile(r"[^\s/`'\"()\[\]<>|]+\.md")
+_FOLDER_OF_SKILLS = re.compile(r"skills/(?P<path>[^\s`'\"()\[\]<>|]+)")
+_DEEPEST = 16  # folders: deeper ones are named by nobody
 _MEMORY = "CLAUDE.md"
 """The file that is in every conversation, and may name others to read."""
 
@@ -74,8 +78,8 @@ def note_no_skills(files: Files, naming: Iterable[str]) -> None:
         and PurePosixPath(path).stem.lower() not in _PAGES
     ]
     if texts:
-        known = [*_read(files, (*naming, _MEMORY))]
-        texts = [path for path in texts if not _is_named(path, known)]
+        known = {each for text in _read(files, (*naming, _MEMORY)) for each in _named_in(text)}
+        texts = [path for path in texts if known.isdisjoint(_names(path))]
     message = f"is no `{_OWN}NAME/{_SKILL}`, so Claude Code loads no skill from it"
     _note(files, texts, message, f"a skill is the file `{_SKILL}` of a folder of `{_OWN.rstrip('/')}` itself")
     message = (
@@ -102,10 +106,18 @@ def _read(files: Files, paths: Iterable[str]) -> Iterator[str]:
             yield read[0].text
 
 
-def _is_named(path: str, texts: Collection[str]) -> bool:
-    """Whether a text names a file, or its folder."""
+def _named_in(text: str) -> Iterator[str]:
+    """The files that a text names, and the folders of skills, each with those around it."""
+    yield from _FILE.findall(text)
+    for match in _FOLDER_OF_SKILLS.finditer(text):
+        parts = match["path"].rstrip(".,:;").split("/")
+        yield from (f"{'/'.join(parts[:length])}/" for length in range(1, min(len(parts), _DEEPEST) + 1))
+
+
+def _names(path: str) -> tuple[str, ...]:
+    """The names by which a text may mean a file: its own, and that of its folder."""
     folder, _, name = path.removeprefix(_OWN).rpartition("/")
-    return any(name in text or (folder and f"skills/{folder}" in text) for text in texts)
+    return (name, f"{folder}/") if folder else (name,)
 
 
 def _note(files: Files, paths: Sequence[str], message: str, hint: str) -> None:
