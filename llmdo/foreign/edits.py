@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from llmdo.base.diagnostic import excerpt, excerpt_of_end, place, shown
 from llmdo.base.parts import items
+from llmdo.base.parts import text as text_in
 from llmdo.base.values import replace
 from llmdo.extensions.spec import NO_COMMANDS
 from llmdo.foreign.building import EVENTS, named
@@ -470,11 +471,9 @@ def without_call(at: Place, spec: ForeignFormat) -> str | None:
         return f"{change} ({place(at.location)}); {_NO_CALLS}"
     if not at.route or not isinstance(at.route[-1], int) or not isinstance(at.data, str):
         return None
-    kind = at.document.data.get("type")
+    kind = text_in(at.document.data.get("type"))
     if kind in spec.callers and len(items(Place(at.document, at.route[:-1]).data)) == 1:
-        return (
-            f"take the whole {str(kind).replace('_', ' ')} out, as {spec.product} starts none without agents"
-        )
+        return f"take the whole {kind.replace('_', ' ')} out, as {spec.product} starts none without agents"
     name = f"`{excerpt(at.data)}`"
     loss = _NO_CALLS if at.route[0] == HEADER else f"it then does not call {name}"
     return f"take {name} out of {key_around(at)} ({place(at.location)}); {loss}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from llmdo.base.diagnostic import did_you_mean, excerpt, finding, place
-from llmdo.base.parts import items
+from llmdo.base.parts import items, text
 from llmdo.base.parts import table as table_in
 from llmdo.base.source import Location
 from llmdo.base.values import dataclass, replace
@@ -155,7 +155,8 @@ def _is_own(document: Document) -> bool:
 def _elsewhere(document: Document, key: str) -> str:
     """The hint for a key of settings that looks like a permission: where that is, or that it counts nowhere."""
     mode = document.data[key]
-    if key not in _OF_MODE or not _is_own(document) or (mode in MODES and mode not in ("auto", BYPASSES)):
+    counts = text(mode) in MODES and mode not in ("auto", BYPASSES)
+    if key not in _OF_MODE or not _is_own(document) or counts:
         return _ELSEWHERE[key]
     out = line_out(Place(document, (key,), of_key=True))
     return f"{out}: the settings of a project set no mode `{excerpt(str(mode))}` anywhere"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from llmdo.base.diagnostic import Related, excerpt, finding
-from llmdo.base.parts import items, table
+from llmdo.base.parts import items, table, text
 from llmdo.base.values import dataclass
 from llmdo.features.codex.types import EVENTS
 from llmdo.foreign.files import MOST_PLACES
@@ -76,11 +76,11 @@ def _of_group(group: object, route: Route) -> Iterator[HookFault]:
 
 
 def _of_handler(handler: Mapping[str, object], route: Route) -> Iterator[HookFault]:
-    kind = handler.get("type")
+    kind = text(handler.get("type"))
     if kind not in _NEEDED:
         yield HookFault((*route, "type"), _TYPES, is_missing="type" not in handler)
         return
-    for key in _NEEDED[str(kind)]:
+    for key in _NEEDED[kind]:
         if not isinstance(handler.get(key), str):
             yield HookFault((*route, key), "a text", is_missing=key not in handler)
     if kind != _COMMAND:
@@ -160,7 +160,7 @@ def note_unrun(files: Files, place: Place) -> None:
                 )
                 files.note("LDO151", within, message, hint)
             for index, handler in enumerate(items(table(group).get("hooks"))):
-                kind = table(handler).get("type")
+                kind = text(table(handler).get("type"))
                 if kind in _UNRUN:
                     each = Place(place.document, (*within.route, "hooks", index, "type"))
                     files.note(

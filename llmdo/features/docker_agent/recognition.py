@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from llmdo.base.nearest import says_team
-from llmdo.base.parts import items
+from llmdo.base.parts import items, table, text
 from llmdo.features.docker_agent.table import TABLE
 from llmdo.foreign import reading
 
@@ -77,7 +77,7 @@ def lacking(document: Document) -> str | None:
 
 def _has_toolset(agent: Mapping[str, object]) -> bool:
     """Whether an agent has a toolset of a type that only docker-agent has."""
-    return any(isinstance(each, dict) and each.get("type") in _KINDS for each in items(agent.get("toolsets")))
+    return any(text(table(each).get("type")) in _KINDS for each in items(agent.get("toolsets")))
 
 
 def _others(table: Mapping[str, object], known: Collection[str]) -> list[str]:

@@ -230,4 +230,4 @@ def _card(files: Files, path: str, *, is_sure: bool = True) -> Card | None:
 def _is_card(document: Document) -> bool:
     keys = document.data.keys()
     kind = document.data.get("type")
-    return keys <= KEYS and bool(keys & OF_CARDS_ALONE) and (kind is None or kind in TYPES)
+    return keys <= KEYS and bool(keys & OF_CARDS_ALONE) and (kind is None or text(kind) in TYPES)

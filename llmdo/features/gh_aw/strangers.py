@@ -42,7 +42,7 @@ def is_filtered(value: object) -> bool:
     """
     stated = table(value)
     if "min-integrity" in stated:
-        return stated["min-integrity"] in MEMBERS
+        return text(stated["min-integrity"]) in MEMBERS
     return stated.get("lockdown") is not False and not {"app", "github-app"} & stated.keys()
 
 
