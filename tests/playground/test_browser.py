@@ -226,13 +226,13 @@ def test_a_zip_and_a_folder_of_this_machine_are_read(
 
 
 def test_what_github_does_not_say_is_a_sentence(
-    page: Page, address: str, github: GitHub, problems: list[str]
+    page: Page, address: str, github: GitHub, provoked: list[str]
 ) -> None:
+    provoked.append("status of 40")
     assert "no public repository" in shown(page, address, "acme/private")
     assert "no repository" in shown(page, address, "a/b/c/d")
     github.is_exhausted = True
     assert "answers no more questions" in shown(page, address, "acme/shop")
-    problems[:] = [each for each in problems if "the server responded with a status of 40" not in each]
 
 
 def hostile(sizes: int) -> dict[str, Any]:
@@ -262,8 +262,9 @@ BOMB = "---\nname: &a [x, x, x, x]\nb: &b [*a, *a, *a, *a]\nc: &c [*b, *b, *b, *
 
 
 def test_a_hostile_repository_is_read_as_far_as_can_be(
-    page: Page, address: str, github: GitHub, problems: list[str]
+    page: Page, address: str, github: GitHub, provoked: list[str]
 ) -> None:
+    provoked.append("status of 404")
     github.trees["acme/huge"] = hostile(50_000)
     github.texts = {
         ".claude/agents/helper.md": AGENT.encode(),
@@ -286,7 +287,6 @@ def test_a_hostile_repository_is_read_as_far_as_can_be(
         assert sentence in text
     assert page.locator("img, main b b").count() == 0
     assert "\u202e" not in page.locator("body").inner_text()
-    problems[:] = [each for each in problems if "404" not in each]
 
 
 @pytest.mark.window(bypass_csp=True)

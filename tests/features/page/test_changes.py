@@ -67,12 +67,12 @@ def test_what_narrowed_is_green_and_drawn_where_it_was(page: Page, serve: Serve,
 
 @pytest.mark.long
 def test_a_revision_that_is_none_is_reported_and_another_can_be_asked_for(
-    page: Page, serve: Serve, widened: Path, problems: list[str]
+    page: Page, serve: Serve, widened: Path, provoked: list[str]
 ) -> None:
+    provoked.append("status of 422")
     served = serve(widened)
     served.open(page, "#/diff/nonsense..worktree")
     expect(page.get_by_role("alert")).to_contain_text("nonsense")
-    problems.clear()
     go(page, "#/diff")
     page.get_by_role("textbox", name="to").fill("HEAD")
     page.get_by_role("button", name="Compare").click()

@@ -192,10 +192,10 @@ def test_axe_finds_nothing_in_dark_and_a_narrow_window_scrolls_the_table_alone(
 @pytest.mark.long
 @pytest.mark.browser
 def test_without_any_evaluation_the_page_says_how_to_run_one(
-    page: Page, serve: Serve, root: Path, problems: list[str]
+    page: Page, serve: Serve, root: Path, provoked: list[str]
 ) -> None:
     serve(root).open(page, "#/evals")
     expect(page.locator("main")).to_contain_text("llmdo eval NAME")
+    provoked.append("status of 422")
     go(page, "#/eval/nothing")
     expect(page.get_by_role("alert")).to_contain_text("there is no evaluation")
-    problems.clear()  # the browser notes the status

@@ -79,8 +79,9 @@ def test_folders_fold_to_boxes_and_what_is_chosen_stands_outside(
 
 @pytest.mark.long
 def test_a_selector_shows_the_ways_to_what_it_means(
-    page: Page, serve: Serve, tmp_path: Path, problems: list[str]
+    page: Page, serve: Serve, tmp_path: Path, provoked: list[str]
 ) -> None:
+    provoked.append("status of 422")
     workers = {"main": ["a", "b"], "a": ["c"], "b": ["d"], "c": [], "d": ["filesystem:out"]}
     serve(team(tmp_path, workers, FREE)).open(page, "#/reach/main?at=main")
     page.get_by_role("textbox", name="Selector").fill("d")
@@ -94,8 +95,6 @@ def test_a_selector_shows_the_ways_to_what_it_means(
     page.keyboard.press("Enter")
     expect(page.locator(".unfold")).to_have_text(["+1", "+1"])
     assert names(page) == {"entry:main", "worker:main", "worker:a", "worker:b"}
-    assert [line for line in problems if "422" not in line] == []
-    problems.clear()
 
 
 @pytest.mark.long
