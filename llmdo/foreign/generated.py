@@ -37,10 +37,10 @@ _SOURCE = re.compile(
 )
 _AT = re.compile(r"\((?P<path>[^()`]+?):\d+:\d+\)")
 _CHANGES = re.compile(
-    r"(?:add|allow|ask|call|change|declare|delete|deny|end|give|indent|keep|let|move|name|narrow|pass|put|remove|rename"
-    r"|save|take|tighten|turn|write)\b"
+    r"(?:add|allow|ask|call|change|declare|delete|deny|did you mean|end|give|indent|keep|let|move|name|narrow"
+    r"|pass|put|remove|rename|save|take|tighten|turn|write)\b"
 )
-"""The first word of a hint that is an edit."""
+"""The beginning of a hint that is an edit."""
 MANY = 2  # files that one hint names so
 
 
@@ -60,7 +60,7 @@ def with_sources(findings: Iterable[Diagnostic], opened: Callable[[], Tree]) -> 
         paths = paths or [each.at.path] * bool(_CHANGES.match(hint))
         texts = filter(None, map(clause, dict.fromkeys(paths)))
         own = "".join(text for text, _ in zip(texts, range(MANY), strict=False))
-        yield replace(each, hint=hint + own) if own else each
+        yield replace(each, hint=hint + own.removeprefix(";" * hint.endswith("?"))) if own else each
 
 
 def _clause(tree: Tree, path: str) -> str:
