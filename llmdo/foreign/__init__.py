@@ -12,8 +12,8 @@ tools, with sources: a foreign tool decides about tools, llmdo about capabilitie
 - `known`, `fitting`: the formats that are read, and the judging of those of extensions.
 
 `building` makes a `Graph` of a team, `flows` finds the ways from a stranger's words to a sender of private data,
-`advice` says the edit that breaks one, `findings` are the checks, `summary` is the opening of a scan, and `unsupported`
-names files of tools that llmdo does not read.
+`advice` says the edit that breaks one, `generated` where an edit belongs if a program writes the file, `findings` are
+the checks, `summary` is the opening of a scan, and `unsupported` names files of tools that llmdo does not read.
 """
 
 from __future__ import annotations
@@ -66,6 +66,12 @@ class Foreign:
     """The files that may be manifests of llmdo, if every format was looked for; no worker of theirs is in `team`."""
     is_public: bool = False
     """Whether its licence shows that anybody may read it; asked only where agents work in a checkout."""
+    revision: str | None = field(default=None, compare=False)
+    """The git revision that was read; None for the files on disk."""
+
+    def opened(self) -> Tree:
+        """The files of the project, opened anew."""
+        return _tree(self.root, None, self.revision)
 
     def form_of(self, agent: Agent | None) -> str:
         """The name of an agent's format."""
@@ -137,7 +143,7 @@ def named_alike(now: Foreign, then: Foreign) -> tuple[Foreign, Foreign]:
 
 def _apart(read: Foreign) -> Foreign:
     team = replace(together(read.teams, apart=True), problems=read.team.problems)
-    return replace(foreign_of(read.root, team, read.teams), is_public=read.is_public)
+    return replace(foreign_of(read.root, team, read.teams), is_public=read.is_public, revision=read.revision)
 
 
 def foreign_of(root: Path, team: Team, teams: tuple[Team, ...], revision: str | None = None) -> Foreign:
@@ -155,6 +161,7 @@ def foreign_of(root: Path, team: Team, teams: tuple[Team, ...], revision: str | 
         choice=choice,
         is_public=any(agent.in_checkout for agent in team.agents)
         and is_published(_tree(root, None, revision)),
+        revision=revision,
     )
 
 

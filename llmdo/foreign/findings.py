@@ -22,6 +22,7 @@ from llmdo.foreign.edits import (
     without_push,
 )
 from llmdo.foreign.gaining import beside_a_shell, brought_at, unasked_part
+from llmdo.foreign.generated import with_sources
 from llmdo.foreign.instead import MANY, few_tools, in_a_header
 from llmdo.foreign.lines import PUSHES
 from llmdo.foreign.reading import IN_PLACE_OF_TEXT, below_cut, keyless, unspaced
@@ -588,6 +589,7 @@ def check(project: Foreign) -> tuple[Diagnostic, ...]:
     findings = {problem for problem in project.team.problems if problem.code not in codes}
     for each in ALL:
         findings.update(few(each(project)))
+    findings = {*with_sources(findings, project.opened)}
     return tuple(sorted(findings, key=lambda diagnostic: diagnostic.order))
 
 

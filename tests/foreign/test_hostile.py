@@ -75,6 +75,7 @@ FILES = {
     "kiro": (
         ".kiro/agents/a.json",
         ".kiro/agents/b.md",
+        ".kiro/settings/lsp.json",
         ".kiro/settings/mcp.json",
         ".kiro/hooks/c.json",
         ".kiro/hooks/d.kiro.hook",

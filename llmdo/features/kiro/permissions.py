@@ -129,7 +129,10 @@ class KiroPermissions:
         return tuple(dict.fromkeys(left))
 
     def server(self, name: str, server: Server, at: Place, only: str | None = None) -> Iterator[Grant]:
-        """The decision about the tools of a server; `only` is the one that the agent has."""
+        """The decisions about the tools of a server; `only` is the one that the agent has.
+
+        One that goes unasked is enough for all, unless those are named and their names say that they change nothing.
+        """
         mine = RULES.about(self.rules, f"@{name}")
         if (rule := RULES.decided_whole(mine, "")) and rule.decision == "blocked":
             return
@@ -138,11 +141,25 @@ class KiroPermissions:
             for each in mine
             if each.decision == "allowed" and (only is None or matches(each.pattern or "*", only))
         ]
+        whole = servers.grant(name, server, at, "needs_approval", ORIGIN)
+        if rule is None and only is None and unasked and all(_is_reading(each) for each in unasked):
+            yield whole
+            for each in unasked:
+                yield replace(
+                    whole, tool=str(each.pattern), decision="allowed", origin=each.origin, rule_at=each.at
+                )
+            return
         if rule is None or rule.decision == "allowed":
             # The example of them is no tool that only reads, as what counts most is what goes out unasked.
-            rule = min(unasked, key=lambda each: says_reading(in_words(each.pattern or "")), default=rule)
-        grant = servers.grant(name, server, at, rule.decision if rule else "needs_approval", _origin(rule))
-        yield replace(grant, rule_at=rule.at if rule else None)
+            rule = min(unasked, key=_is_reading, default=rule)
+        if rule:
+            whole = replace(whole, decision=rule.decision, origin=_origin(rule), rule_at=rule.at)
+        yield whole
+
+
+def _is_reading(rule: PermissionRule) -> bool:
+    """Whether a rule about a server is one about a tool whose name says that it changes nothing."""
+    return bool(rule.pattern) and says_reading(in_words(rule.pattern or ""))
 
 
 def _as_wide(rules: Iterable[PermissionRule], line: Line) -> list[PermissionRule]:

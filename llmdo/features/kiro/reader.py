@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import posixpath
+import re
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
 from llmdo.base.diagnostic import excerpt
-from llmdo.base.parts import items, table, text
+from llmdo.base.parts import items, table, text, texts
 from llmdo.base.values import dataclass
-from llmdo.features.kiro import AGENTS, HOOKS, SERVERS
+from llmdo.features.kiro import AGENTS, HOOKS, LANGUAGE_SERVERS, SERVERS
 from llmdo.features.kiro.permissions import (
     LINES,
     ORIGIN,
@@ -56,6 +57,7 @@ READS = frozenset({
 """The events whose hooks add to the conversation."""
 CALLING = "subagent"
 _FOLDER = ".kiro/agents/"
+_NAME = re.compile(r"[\w.*+-]{1,100}")
 _EVERYTHING = frozenset({"*", "@mcp"})
 _INCLUDING = ("includeMcpJson", "useLegacyMcpJson")
 """The keys by which an agent has the servers of `mcp.json`, those of the project and of a person; off by default."""
@@ -68,11 +70,15 @@ def read(tree: Tree) -> Team:
     files = Files(tree, "Kiro")
     shared = next((document for path in files.named([SERVERS]) if (document := files.json(path))), None)
     hooks = [document for path in files.named(HOOKS) if (document := files.json(path))]
+    languages = next((each for path in files.named([LANGUAGE_SERVERS]) if (each := files.json(path))), None)
     agents = _without_prompts(files, files.named(AGENTS))
     known = _declared(files, shared) if shared else {}
     readers = [reader for path in agents if (reader := _reader(files, path, shared, known, agents))]
     names = [reader.name for reader in readers]
-    session = [_session(files, shared, known, hooks)] if shared or hooks else []
+    own = [*filter(None, (shared, *hooks, languages))]
+    events = [event for each in hooks for event in _events(files, each)]
+    events += _language_servers(files, languages) if languages else ()
+    session = [_session(own[0], shared, known, events)] if own else []
     return Team(
         format="kiro",
         agents=(*session, *(reader.agent(names) for reader in readers)),
@@ -93,9 +99,8 @@ def _declared(files: Files, document: Document) -> Declared:
     return declared
 
 
-def _session(files: Files, shared: Document | None, known: Declared, hooks: list[Document]) -> Agent:
+def _session(document: Document, shared: Document | None, known: Declared, events: Iterable[Grant]) -> Agent:
     """The session that a person starts, with every tool."""
-    document = shared or hooks[0]
     at = Place(document, ())
     permissions = KiroPermissions(tuple(of_servers(shared)) if shared else ())
     grants = [grant for line in LINES.values() for grant in permissions.grants(line, at, EVERY_TOOL)]
@@ -107,7 +112,7 @@ def _session(files: Files, shared: Document | None, known: Declared, hooks: list
         header=document.data if shared else {},
         description="The session of Kiro.",
         grants=tuple(grants),
-        events=tuple(event for each in hooks for event in _events(files, each)),
+        events=tuple(events),
         everyone=at,
         inherits=True,
         is_callable=False,
@@ -131,6 +136,23 @@ def _events(files: Files, document: Document) -> Iterator[Grant]:
             name = f"hook {excerpt(event, MAX_NAME)}"
             matcher = text(hook.get("matcher"))
             yield client.command(name, command, at, is_read=event in READS, matcher=matcher)
+
+
+def _language_servers(files: Files, document: Document) -> Iterator[Grant]:
+    """The programs that its command line starts for the languages of the project, as soon as this file is there."""
+    for name, server in table(document.data, "languages").items():
+        command = " ".join([text(table(server).get("command")), *texts(table(server).get("args"))]).strip()
+        if command and _has_language(files, table(server)):
+            at = Place(document, ("languages", name, "command"))
+            yield ClientEvents(files).command(f"language server {excerpt(name, MAX_NAME)}", command, at)
+
+
+def _has_language(files: Files, server: Mapping[str, object]) -> bool:
+    """Whether the project has files of the language of a server, if it says by which these are known."""
+    names = [*texts(server.get("project_patterns"))]
+    names += [f"*.{ending}" for ending in texts(server.get("file_extensions"))]
+    globs = [f"**/{name}" for name in names if _NAME.fullmatch(name)]
+    return not globs or bool(files.tree.only) or bool(files.tree.find(globs)[0])
 
 
 def _reader(
