@@ -335,6 +335,17 @@ def _into_variable(files: Edited, path: str, value: yaml.Node, line: str) -> Non
     files.put(path, value.start_mark.index, files.end(path, value), f"'{settings}'")
 
 
+def _into_env(files: Edited, match: re.Match[str], place: str) -> None:
+    """Writes keys into a variable of a step, which may not be there yet."""
+    path, offset = files.at(place)
+    env = _pair_named(files, path, offset, match["key"]).value
+    own = next((each for each in pairs_of(env) if each.name == match["name"]), None)
+    if own is not None:
+        _into_variable(files, path, own.value, match["line"][1:-1])
+    else:
+        files.insert(path, env, f"{match['name']}: '{match['line']}'")
+
+
 def _into(files: Edited, match: re.Match[str], place: str) -> None:
     line, target = match["line"], match["key"]
     path, offset = files.at(place)
@@ -567,6 +578,7 @@ _FORMS: tuple[tuple[re.Pattern[str], Callable[[Edited, re.Match[str], str], None
     (re.compile(rf"write {_LINE} under `(?P<key>permissions)`, or deny `[^`]+`"), _contents),
     (re.compile(rf"write {_LINE}(?: or the like)? under `(?P<key>[^`]+)`(?: of `(?P<path>[^`]+)`)?"), _under),
     (re.compile(r"write (?:(?P<first>`[^`]+`), and )?`decision = \"prompt\"` into (?:this rule|the rules? for (?P<names>.*))"), _rules),
+    (re.compile(rf"write {_LINE} into `(?P<name>OPENCODE_\w+)` under `(?P<key>env)`"), _into_env),
     (re.compile(rf"write {_LINE} into `(?P<key>[^`]+)`"), _into),
     (re.compile(r"write `(?P<line>\"disabled\": true)` for `(?P<name>[^`]+)`"), _disabled),
     (re.compile(rf"write {_LINE} for (?P<names>`.*`)"), _ask_for),

@@ -1,6 +1,7 @@
 """The settings of opencode at a step: those of the project, of a file that the step names, and of its variables.
 
-Watched with 1.18.33: all are merged, those of the step's file lowest, and it skips a file that is not there.
+Watched with 1.18.33: all are merged, those of the step's file lowest, and it skips a file that is not there. A variable
+leaves out all of the project: then neither its settings nor its agents count.
 """
 
 from __future__ import annotations
@@ -40,6 +41,11 @@ _OWN = "OPENCODE_CONFIG"
 _CONTENT = "OPENCODE_CONFIG_CONTENT"
 _VARIABLES = (_CONTENT, PERMISSION)
 """The variables with settings, the lower one first."""
+_WITHOUT_PROJECT = "OPENCODE_DISABLE_PROJECT_CONFIG"
+"""The variable by which opencode reads no settings and no agents of its project."""
+_FOLDER = "OPENCODE_CONFIG_DIR"
+"""The variable with the folder of further settings and agents, which counts all the same."""
+_OF_PROJECT = ".opencode"
 _WORKSPACE = re.compile(r"\$\{\{\s*github\.workspace\s*\}\}/")
 _UNFILLED = re.compile(r"\$\{?GITHUB_WORKSPACE\}?/")
 """A variable of the shell, which nobody fills in within `env`."""
@@ -58,14 +64,50 @@ class _VariableSettings(Document):
 
     name: str
     at: Place
+    is_missing: bool = False
+    """Whether the variable is to be made, at the place of another one."""
 
 
 def documents_at(site: Site, tree: Checkout) -> list[Document]:
-    """All settings at a step, the uppermost last."""
-    project = [document for path in SETTINGS if (document := tree.json(path))]
+    """All settings at a step, the uppermost last; where none is there and no file of the project counts, empty ones."""
+    project = [document for path in _read_of_project(site) if (document := tree.json(path))]
     variables = [each for name in _VARIABLES if (each := settings_in(site, name))]
     own = _own_file(site, tree)
-    return [*([own] if own else ()), *project, *variables]
+    documents = [*([own] if own else ()), *project, *variables]
+    without = site.variables.get(_WITHOUT_PROJECT)
+    if documents or without is None or _reads_project(site):
+        return documents
+    read = without.at.document
+    return [
+        _VariableSettings(
+            source=read.source, data={}, index=read.index, name=PERMISSION, at=without.at, is_missing=True
+        )
+    ]
+
+
+def _reads_project(site: Site) -> bool:
+    """Whether opencode reads settings and agents of its project at a step."""
+    variable = site.variables.get(_WITHOUT_PROJECT)
+    return variable is None or variable.value.lower() not in ("1", "true")
+
+
+def _reads_folder(site: Site) -> bool:
+    """Whether opencode reads the project's folder of agents and settings at a step."""
+    variable = site.variables.get(_FOLDER)
+    path = _WORKSPACE.sub("", variable.value.strip(), count=1) if variable else ""
+    return _reads_project(site) or posixpath.normpath(path) == _OF_PROJECT
+
+
+def _read_of_project(site: Site) -> tuple[str, ...]:
+    """The paths of the settings of the project that count at a step."""
+    if _reads_project(site):
+        return SETTINGS
+    return tuple(path for path in SETTINGS if posixpath.dirname(path) and _reads_folder(site))
+
+
+def with_agents_read(site: Site, tree: Checkout) -> Checkout:
+    """The checkout with the agents that opencode reads at a step."""
+    return tree if _reads_folder(site) else replace(tree, removed=(*tree.removed, _OF_PROJECT))
 
 
 def settings_in(site: Site, name: str) -> Document | None:
@@ -97,7 +139,7 @@ def _own_file(site: Site, tree: Checkout) -> Document | None:
     folder = text(site.step.get("working-directory"))
     if path == variable.value.strip() and folder:
         path = posixpath.join(folder, path)
-    if posixpath.normpath(path) in SETTINGS:
+    if posixpath.normpath(path) in _read_of_project(site):
         return None
     return json_of(path, variable.at, tree, is_strict=False)
 
@@ -179,8 +221,9 @@ def without_effect(site: Site, tree: Checkout) -> Iterator[Diagnostic]:
         return
     files = Files(tree, "opencode")
     written = [*rules_of(files, Place(own, ()))]
-    settings.judge(files, own)
-    yield from files.problems
+    if own.source.path not in SETTINGS:  # those are judged with the project
+        settings.judge(files, own)
+        yield from files.problems
     tables = (Place(each, ()) for each in documents_at(site, tree))
     rules = [*rules_of(Files(tree, "opencode"), *tables)]  # what of these gives way is named below
     idle = [
@@ -222,7 +265,11 @@ def _written(rules: Iterable[PermissionRule]) -> dict[str, object]:
 
 def narrower_at(site: Site, tree: Checkout) -> str:
     """The hint for a run of opencode with every tool: a list of them in the settings that count."""
-    files = [each for each in documents_at(site, tree) if not isinstance(each, _VariableSettings)]
+    documents = documents_at(site, tree)
+    if not _reads_project(site) and all(isinstance(each, _VariableSettings) for each in documents):
+        line = FORMAT.few_in_json.removeprefix('"permission": ')
+        return f"write `{line}` into `{PERMISSION}` under `env`, {NEEDS}; {LOSES}"
+    files = [each for each in documents if not isinstance(each, _VariableSettings)]
     path, document = _to_edit(files)
     line = few_tools(FORMAT, Place(document, ())) if document else f"{{{FORMAT.few_in_json}}}"
     return f"write `{line}` into `{path}`, {NEEDS}; {LOSES}{f', {OF_ALL}' if path in SETTINGS else ''}"
@@ -255,6 +302,8 @@ def denial_of(tool: str, documents: Sequence[Document]) -> Denial:
     path, document = _to_edit(documents)
     if document is None:
         return Denial(f'write `{{"permission": {{"{tool}": "deny"}}}}` into `{path}`')
+    if isinstance(document, _VariableSettings) and document.is_missing:
+        return Denial(f'write `{{"{tool}": "deny"}}` into `{path}` under `env`', document.at)
     if isinstance(document, _VariableSettings):
         line = f'"{tool}": "deny"' if path == PERMISSION else f'"permission": {{"{tool}": "deny"}}'
         return Denial(f"write `{line}` into `{path}`", document.at)

@@ -13,7 +13,12 @@ from llmdo.features.codex.table import SPAWNS
 from llmdo.features.codex.tools import search_line
 from llmdo.features.github_actions.copilot_runs import allows_every_tool
 from llmdo.features.github_actions.gemini_runs import is_yolo
-from llmdo.features.github_actions.opencode_settings import documents_at, narrowed, servers_at
+from llmdo.features.github_actions.opencode_settings import (
+    documents_at,
+    narrowed,
+    servers_at,
+    with_agents_read,
+)
 from llmdo.features.github_actions.opencode_tasks import called_agents, of_called, tables_of
 from llmdo.features.github_actions.table import LINES
 from llmdo.features.github_actions.tokens import (
@@ -204,7 +209,8 @@ def opencode_grants(site: Site, tree: Checkout) -> tuple[tuple[Grant, ...], bool
     if acts_as_app(site):
         token = TokenPermissions(OF_AN_APP, at)
     documents = documents_at(site, tree)
-    files, tables = Files(tree, "opencode"), [Place(each, ()) for each in documents]
+    files = Files(with_agents_read(site, tree), "opencode")
+    tables = [Place(each, ()) for each in documents]
     name, chosen = _chosen(site, files, tables)
     common, own = [*rules_of(files, *tables)], [*rules_of_agent(files, chosen)]
     written = {id(rule): rule for rule in (*common, *own)}
