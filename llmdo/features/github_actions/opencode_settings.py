@@ -19,7 +19,7 @@ from llmdo.features.github_actions.gemini_runs import LOSES, NEEDS, OF_ALL
 from llmdo.features.opencode import FORMAT, SETTINGS, references, settings
 from llmdo.features.opencode.permissions import matches, rules_of
 from llmdo.foreign.files import MOST_PLACES, Files
-from llmdo.foreign.instead import few_tools
+from llmdo.foreign.instead import few_tools, in_permission, permission_of
 from llmdo.foreign.permissions import WORDS
 from llmdo.foreign.reading import without_comments
 from llmdo.foreign.team import MAX_NAME
@@ -54,6 +54,8 @@ _IS_PATH = re.compile(r"[\w.-]+(?:/[\w.-]+)*")
 _IS_JSON = (".json", ".jsonc")
 _FILLED = re.compile(r"\$|\{(?:env|file):")
 """What something else is written for before opencode reads the text."""
+_DENIED = ("bash", "task", "webfetch", "websearch")
+"""The tools that a line of the settings takes from a job: what brings words or sends, and calls of others."""
 _LAST_COMMA = re.compile(r'(?P<text>"(?:\\.|[^"\\])*")|,(?=\s*[}\]])')
 """A comma before the end of a table or a list, or a text."""
 
@@ -275,9 +277,18 @@ def narrower_at(site: Site, tree: Checkout) -> str:
     return f"write `{line}` into `{path}`, {NEEDS}; {LOSES}{f', {OF_ALL}' if path in SETTINGS else ''}"
 
 
-def narrowed(given: Grant, documents: Sequence[Document], *, is_ruled: bool, tool: str = "") -> Grant:
-    """A tool with the edit that denies it if no rule is about it, and the loss of others who share the settings."""
+def narrowed(
+    given: Grant,
+    documents: Sequence[Document],
+    *,
+    is_ruled: bool,
+    tool: str = "",
+    by: PermissionRule | None = None,
+) -> Grant:
+    """A tool with the edit that denies it if no rule names it, and the loss of others who share the settings."""
     also = of_everybody(given.at.location.path if is_ruled else _to_edit(documents)[0])
+    if by is not None and (denial := _denial_behind(by, given.tool, documents)):
+        return denial.given_to(given, also=also)
     if is_ruled:
         return replace(given, also=also)
     return denial_of(tool or given.toolset, documents).given_to(given, also=also)
@@ -312,6 +323,39 @@ def denial_of(tool: str, documents: Sequence[Document]) -> Denial:
         return Denial(f'write `"{tool}": "deny"` under `permission` of `{path}`', permission)
     at = Place(document, tuple(document.data)[:1], of_key=True) if document.data else None
     return Denial(f'write `"permission": {{"{tool}": "deny"}}` into `{path}`', at)
+
+
+def denial_above(rule: PermissionRule, tool: str, documents: Sequence[Document]) -> Denial:
+    """The edit that denies a tool which a rule allows, where that rule is."""
+    if denial := _denial_behind(rule, tool, documents):
+        return denial
+    instead = in_permission(rule.at, permission_of(rule.at), tool, "deny")
+    return Denial(instead.change, instead.at or rule.at)
+
+
+def _denial_behind(rule: PermissionRule, tool: str, documents: Sequence[Document]) -> Denial | None:
+    """The edit that denies a tool behind a rule about more; None if it is an ordinary line of that rule's file.
+
+    A tool keeps the place that the lowest settings give it, so another line with its name does nothing behind the rule,
+    and a pattern that is about it alone does (watched with 1.18.33).
+    """
+    document = next((each for each in documents if each is rule.at.document), None)
+    if document is None or rule.at.route[0] != "permission" or rule.tool == tool or tool not in _DENIED:
+        return None
+    is_variable = isinstance(document, _VariableSettings)
+    stands = any(
+        tool in table(each.data, key)
+        for each in documents
+        for key in ("permission", "tools")
+        if is_variable or each is not document
+    )
+    if not (is_variable or stands) or not isinstance(document.data["permission"], dict):
+        return None
+    name = f"{tool}*" if stands else tool
+    table_name = PERMISSION if is_variable and _to_edit([document])[0] == PERMISSION else "permission"
+    why = f", as `{tool}` stands before `{rule.tool}` already" if stands else ""
+    at = rule.at._replace(of_key=True)
+    return Denial(f'write `"{name}": "deny"` at the end of `{table_name}`{why}', at)
 
 
 def of_everybody(path: str) -> str:

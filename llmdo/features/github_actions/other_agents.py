@@ -221,7 +221,7 @@ def opencode_grants(site: Site, tree: Checkout) -> tuple[tuple[Grant, ...], bool
     for tool, by, given in _opencode_tools(site, token, rules):
         rule = written.get(id(by))
         given_by.add((tool, id(rule)))
-        edited = narrowed(given, documents, is_ruled=rule is not None)
+        edited = narrowed(given, documents, is_ruled=rule is not None, by=rule)
         if tool == COMMANDS:
             grants.append(edited if given.toolset == tool else given)
         else:
@@ -235,7 +235,7 @@ def opencode_grants(site: Site, tree: Checkout) -> tuple[tuple[Grant, ...], bool
                 continue  # that calls others is the caller's own; an edit that denies a tool to both is one
             if given.toolset.startswith(tool):
                 its = as_with(its_model, given)
-                grants += (of_called(each, other.name, chosen, documents) for each in its)
+                grants += (of_called(each, other, chosen, documents) for each in its)
             elif (given.toolset, given.tool) not in known:
                 known.add((given.toolset, given.tool))
                 grants.append(given)
