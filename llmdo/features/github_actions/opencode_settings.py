@@ -113,16 +113,17 @@ def with_agents_read(site: Site, tree: Checkout) -> Checkout:
 
 
 def settings_in(site: Site, name: str) -> Document | None:
-    """The settings in a variable of a step; None without it, and if it is no JSON.
+    """The settings in a variable of a step; None without it, and if it is no table of JSON.
 
-    opencode skips such a `PERMISSION`. In `CONTENT` it takes comments and commas too many (watched with 1.18.33).
+    opencode skips such a `PERMISSION`, also a word in quotes, which counts as `permission` elsewhere. In `CONTENT` it
+    takes comments and commas too many (watched with 1.18.33).
     """
     variable = site.variables.get(name)
     if variable is None or not variable.value.strip():
         return None
     value = f'{{"permission": {variable.value}}}' if name == PERMISSION else _plain(variable.value)
     read = document_of(value, variable.at)
-    if read is None:
+    if read is None or (name == PERMISSION and not isinstance(read.data["permission"], dict)):
         return None
     return _VariableSettings(source=read.source, data=read.data, index=read.index, name=name, at=variable.at)
 
