@@ -243,7 +243,7 @@ def _in_place(files: Edited, match: re.Match[str], place: str) -> None:
     pair = _KEY.fullmatch(line)
     around = next(reversed(files.chain(path, offset)), None) if path.endswith(".yml") else None
     if around and str(around.name).startswith("OPENCODE_"):
-        _into_variable(files, path, around.value, line)
+        _into_permission(files, path, around, line)
     elif pair and offset is not None and pair["key"] == name:
         files.set_pair(path, _pair_named(files, path, offset, name), line)
     elif pair and offset is None and pair["key"] == name:
@@ -293,6 +293,10 @@ def _reword(files: Edited, path: str, offset: int | None, name: str, line: str) 
 def _at_end(files: Edited, match: re.Match[str], place: str) -> None:
     path, offset = files.at(place)
     key = match["key"]
+    around = next(reversed(files.chain(path, offset)), None) if path.endswith(".yml") else None
+    if around and str(around.name).startswith("OPENCODE_"):
+        _into_permission(files, path, around, match["line"])
+        return
     pair = _pair_named(files, path, offset, key)
     if match["name"]:
         own = next((each for each in pairs_of(pair.value) if each.name == match["name"]), None)
@@ -333,6 +337,23 @@ def _into_variable(files: Edited, path: str, value: yaml.Node, line: str) -> Non
     """Writes keys into the settings of opencode that a variable of a step is."""
     settings = json.dumps(merged(json.loads(str(value.value)), json.loads(f"{{{line}}}")))
     files.put(path, value.start_mark.index, files.end(path, value), f"'{settings}'")
+
+
+def _into_permission(files: Edited, path: str, variable: Pair, line: str) -> None:
+    """Writes a rule into the settings of opencode that a variable of a step is."""
+    is_whole = variable.name == "OPENCODE_PERMISSION" or line.startswith('"permission"')
+    _into_variable(files, path, variable.value, line if is_whole else f'"permission": {{{line}}}')
+
+
+def _into_env(files: Edited, match: re.Match[str], place: str) -> None:
+    """Writes keys into a variable of a step, which may not be there yet."""
+    path, offset = files.at(place)
+    env = _pair_named(files, path, offset, match["key"]).value
+    own = next((each for each in pairs_of(env) if each.name == match["name"]), None)
+    if own is not None:
+        _into_variable(files, path, own.value, match["line"][1:-1])
+    else:
+        files.insert(path, env, f"{match['name']}: '{match['line']}'")
 
 
 def _into(files: Edited, match: re.Match[str], place: str) -> None:
@@ -562,11 +583,12 @@ _FORMS: tuple[tuple[re.Pattern[str], Callable[[Edited, re.Match[str], str], None
     (re.compile(r"take this hook out"), _hook),
     (re.compile(r"delete the file"), lambda files, _, place: files.delete(files.at(place)[0])),
     (re.compile(rf"write {_LINE}, without .*"), _list),
-    (re.compile(rf"write {_LINE} at the end of `(?P<key>[^`]+)`(?:,? in place of `(?P<name>[^`]+)`)?"), _at_end),
+    (re.compile(rf"write {_LINE} at the end of `(?P<key>[^`]+)`(?:,? in place of `(?P<name>[^`]+)`|, as `[^`]+` stands before `\*` already)?"), _at_end),
     (re.compile(rf"write {_LINE}(?: or the like)? in place of `(?P<name>[^`]+)`"), _in_place),
     (re.compile(rf"write {_LINE} under `(?P<key>permissions)`, or deny `[^`]+`"), _contents),
     (re.compile(rf"write {_LINE}(?: or the like)? under `(?P<key>[^`]+)`(?: of `(?P<path>[^`]+)`)?"), _under),
     (re.compile(r"write (?:(?P<first>`[^`]+`), and )?`decision = \"prompt\"` into (?:this rule|the rules? for (?P<names>.*))"), _rules),
+    (re.compile(rf"write {_LINE} into `(?P<name>OPENCODE_\w+)` under `(?P<key>env)`"), _into_env),
     (re.compile(rf"write {_LINE} into `(?P<key>[^`]+)`"), _into),
     (re.compile(r"write `(?P<line>\"disabled\": true)` for `(?P<name>[^`]+)`"), _disabled),
     (re.compile(rf"write {_LINE} for (?P<names>`.*`)"), _ask_for),

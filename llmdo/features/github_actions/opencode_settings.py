@@ -1,6 +1,7 @@
 """The settings of opencode at a step: those of the project, of a file that the step names, and of its variables.
 
-Watched with 1.18.33: all are merged, those of the step's file lowest, and it skips a file that is not there.
+Watched with 1.18.33: all are merged, those of the step's file lowest, and it skips a file that is not there. A variable
+leaves out all of the project: then neither its settings nor its agents count.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from llmdo.features.github_actions.gemini_runs import LOSES, NEEDS, OF_ALL
 from llmdo.features.opencode import FORMAT, SETTINGS, references, settings
 from llmdo.features.opencode.permissions import matches, rules_of
 from llmdo.foreign.files import MOST_PLACES, Files
-from llmdo.foreign.instead import few_tools
+from llmdo.foreign.instead import few_tools, in_permission, permission_of
 from llmdo.foreign.permissions import WORDS
 from llmdo.foreign.reading import without_comments
 from llmdo.foreign.team import MAX_NAME
@@ -40,6 +41,11 @@ _OWN = "OPENCODE_CONFIG"
 _CONTENT = "OPENCODE_CONFIG_CONTENT"
 _VARIABLES = (_CONTENT, PERMISSION)
 """The variables with settings, the lower one first."""
+_WITHOUT_PROJECT = "OPENCODE_DISABLE_PROJECT_CONFIG"
+"""The variable by which opencode reads no settings and no agents of its project."""
+_FOLDER = "OPENCODE_CONFIG_DIR"
+"""The variable with the folder of further settings and agents, which counts all the same."""
+_OF_PROJECT = ".opencode"
 _WORKSPACE = re.compile(r"\$\{\{\s*github\.workspace\s*\}\}/")
 _UNFILLED = re.compile(r"\$\{?GITHUB_WORKSPACE\}?/")
 """A variable of the shell, which nobody fills in within `env`."""
@@ -48,6 +54,8 @@ _IS_PATH = re.compile(r"[\w.-]+(?:/[\w.-]+)*")
 _IS_JSON = (".json", ".jsonc")
 _FILLED = re.compile(r"\$|\{(?:env|file):")
 """What something else is written for before opencode reads the text."""
+_DENIED = ("bash", "task", "webfetch", "websearch")
+"""The tools that a line of the settings takes from a job: what brings words or sends, and calls of others."""
 _LAST_COMMA = re.compile(r'(?P<text>"(?:\\.|[^"\\])*")|,(?=\s*[}\]])')
 """A comma before the end of a table or a list, or a text."""
 
@@ -58,27 +66,64 @@ class _VariableSettings(Document):
 
     name: str
     at: Place
+    is_missing: bool = False
+    """Whether the variable is to be made, at the place of another one."""
 
 
 def documents_at(site: Site, tree: Checkout) -> list[Document]:
-    """All settings at a step, the uppermost last."""
-    project = [document for path in SETTINGS if (document := tree.json(path))]
+    """All settings at a step, the uppermost last; where none is there and no file of the project counts, empty ones."""
+    project = [document for path in _read_of_project(site) if (document := tree.json(path))]
     variables = [each for name in _VARIABLES if (each := settings_in(site, name))]
     own = _own_file(site, tree)
-    return [*([own] if own else ()), *project, *variables]
+    documents = [*([own] if own else ()), *project, *variables]
+    without = site.variables.get(_WITHOUT_PROJECT)
+    if documents or without is None or _reads_project(site):
+        return documents
+    read = without.at.document
+    return [
+        _VariableSettings(
+            source=read.source, data={}, index=read.index, name=PERMISSION, at=without.at, is_missing=True
+        )
+    ]
+
+
+def _reads_project(site: Site) -> bool:
+    """Whether opencode reads settings and agents of its project at a step."""
+    variable = site.variables.get(_WITHOUT_PROJECT)
+    return variable is None or variable.value.lower() not in ("1", "true")
+
+
+def _reads_folder(site: Site) -> bool:
+    """Whether opencode reads the project's folder of agents and settings at a step."""
+    variable = site.variables.get(_FOLDER)
+    path = _WORKSPACE.sub("", variable.value.strip(), count=1) if variable else ""
+    return _reads_project(site) or posixpath.normpath(path) == _OF_PROJECT
+
+
+def _read_of_project(site: Site) -> tuple[str, ...]:
+    """The paths of the settings of the project that count at a step."""
+    if _reads_project(site):
+        return SETTINGS
+    return tuple(path for path in SETTINGS if posixpath.dirname(path) and _reads_folder(site))
+
+
+def with_agents_read(site: Site, tree: Checkout) -> Checkout:
+    """The checkout with the agents that opencode reads at a step."""
+    return tree if _reads_folder(site) else replace(tree, removed=(*tree.removed, _OF_PROJECT))
 
 
 def settings_in(site: Site, name: str) -> Document | None:
-    """The settings in a variable of a step; None without it, and if it is no JSON.
+    """The settings in a variable of a step; None without it, and if it is no table of JSON.
 
-    opencode skips such a `PERMISSION`. In `CONTENT` it takes comments and commas too many (watched with 1.18.33).
+    opencode skips such a `PERMISSION`, also a word in quotes, which counts as `permission` elsewhere. In `CONTENT` it
+    takes comments and commas too many (watched with 1.18.33).
     """
     variable = site.variables.get(name)
     if variable is None or not variable.value.strip():
         return None
     value = f'{{"permission": {variable.value}}}' if name == PERMISSION else _plain(variable.value)
     read = document_of(value, variable.at)
-    if read is None:
+    if read is None or (name == PERMISSION and not isinstance(read.data["permission"], dict)):
         return None
     return _VariableSettings(source=read.source, data=read.data, index=read.index, name=name, at=variable.at)
 
@@ -97,7 +142,7 @@ def _own_file(site: Site, tree: Checkout) -> Document | None:
     folder = text(site.step.get("working-directory"))
     if path == variable.value.strip() and folder:
         path = posixpath.join(folder, path)
-    if posixpath.normpath(path) in SETTINGS:
+    if posixpath.normpath(path) in _read_of_project(site):
         return None
     return json_of(path, variable.at, tree, is_strict=False)
 
@@ -179,8 +224,9 @@ def without_effect(site: Site, tree: Checkout) -> Iterator[Diagnostic]:
         return
     files = Files(tree, "opencode")
     written = [*rules_of(files, Place(own, ()))]
-    settings.judge(files, own)
-    yield from files.problems
+    if own.source.path not in SETTINGS:  # those are judged with the project
+        settings.judge(files, own)
+        yield from files.problems
     tables = (Place(each, ()) for each in documents_at(site, tree))
     rules = [*rules_of(Files(tree, "opencode"), *tables)]  # what of these gives way is named below
     idle = [
@@ -222,15 +268,28 @@ def _written(rules: Iterable[PermissionRule]) -> dict[str, object]:
 
 def narrower_at(site: Site, tree: Checkout) -> str:
     """The hint for a run of opencode with every tool: a list of them in the settings that count."""
-    files = [each for each in documents_at(site, tree) if not isinstance(each, _VariableSettings)]
+    documents = documents_at(site, tree)
+    if not _reads_project(site) and all(isinstance(each, _VariableSettings) for each in documents):
+        line = FORMAT.few_in_json.removeprefix('"permission": ')
+        return f"write `{line}` into `{PERMISSION}` under `env`, {NEEDS}; {LOSES}"
+    files = [each for each in documents if not isinstance(each, _VariableSettings)]
     path, document = _to_edit(files)
     line = few_tools(FORMAT, Place(document, ())) if document else f"{{{FORMAT.few_in_json}}}"
     return f"write `{line}` into `{path}`, {NEEDS}; {LOSES}{f', {OF_ALL}' if path in SETTINGS else ''}"
 
 
-def narrowed(given: Grant, documents: Sequence[Document], *, is_ruled: bool, tool: str = "") -> Grant:
-    """A tool with the edit that denies it if no rule is about it, and the loss of others who share the settings."""
+def narrowed(
+    given: Grant,
+    documents: Sequence[Document],
+    *,
+    is_ruled: bool,
+    tool: str = "",
+    by: PermissionRule | None = None,
+) -> Grant:
+    """A tool with the edit that denies it if no rule names it, and the loss of others who share the settings."""
     also = of_everybody(given.at.location.path if is_ruled else _to_edit(documents)[0])
+    if by is not None and (denial := _denial_behind(by, given.tool, documents)):
+        return denial.given_to(given, also=also)
     if is_ruled:
         return replace(given, also=also)
     return denial_of(tool or given.toolset, documents).given_to(given, also=also)
@@ -255,6 +314,8 @@ def denial_of(tool: str, documents: Sequence[Document]) -> Denial:
     path, document = _to_edit(documents)
     if document is None:
         return Denial(f'write `{{"permission": {{"{tool}": "deny"}}}}` into `{path}`')
+    if isinstance(document, _VariableSettings) and document.is_missing:
+        return Denial(f'write `{{"{tool}": "deny"}}` into `{path}` under `env`', document.at)
     if isinstance(document, _VariableSettings):
         line = f'"{tool}": "deny"' if path == PERMISSION else f'"permission": {{"{tool}": "deny"}}'
         return Denial(f"write `{line}` into `{path}`", document.at)
@@ -263,6 +324,39 @@ def denial_of(tool: str, documents: Sequence[Document]) -> Denial:
         return Denial(f'write `"{tool}": "deny"` under `permission` of `{path}`', permission)
     at = Place(document, tuple(document.data)[:1], of_key=True) if document.data else None
     return Denial(f'write `"permission": {{"{tool}": "deny"}}` into `{path}`', at)
+
+
+def denial_above(rule: PermissionRule, tool: str, documents: Sequence[Document]) -> Denial:
+    """The edit that denies a tool which a rule allows, where that rule is."""
+    if denial := _denial_behind(rule, tool, documents):
+        return denial
+    instead = in_permission(rule.at, permission_of(rule.at), tool, "deny")
+    return Denial(instead.change, instead.at or rule.at)
+
+
+def _denial_behind(rule: PermissionRule, tool: str, documents: Sequence[Document]) -> Denial | None:
+    """The edit that denies a tool behind a rule about more; None if it is an ordinary line of that rule's file.
+
+    A tool keeps the place that the lowest settings give it, so another line with its name does nothing behind the rule,
+    and a pattern that is about it alone does (watched with 1.18.33).
+    """
+    document = next((each for each in documents if each is rule.at.document), None)
+    if document is None or rule.at.route[0] != "permission" or rule.tool == tool or tool not in _DENIED:
+        return None
+    is_variable = isinstance(document, _VariableSettings)
+    stands = any(
+        tool in table(each.data, key)
+        for each in documents
+        for key in ("permission", "tools")
+        if is_variable or each is not document
+    )
+    if not (is_variable or stands) or not isinstance(document.data["permission"], dict):
+        return None
+    name = f"{tool}*" if stands else tool
+    table_name = PERMISSION if is_variable and _to_edit([document])[0] == PERMISSION else "permission"
+    why = f", as `{tool}` stands before `{rule.tool}` already" if stands else ""
+    at = rule.at._replace(of_key=True)
+    return Denial(f'write `"{name}": "deny"` at the end of `{table_name}`{why}', at)
 
 
 def of_everybody(path: str) -> str:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from llmdo.base.diagnostic import excerpt
 from llmdo.base.parts import table
 from llmdo.base.values import dataclass, replace
-from llmdo.features.github_actions.opencode_settings import Denial, denial_of, of_everybody
+from llmdo.features.github_actions.opencode_settings import Denial, denial_above, denial_of, of_everybody
 from llmdo.features.opencode import AGENTS, SETTINGS
 from llmdo.features.opencode.permissions import TASK, about_call, rules_of_agent
 from llmdo.features.opencode.reader import BUILT_IN, HIDDEN, KEYS, agent_name, built_in_rules
@@ -37,6 +37,8 @@ class CalledAgent:
     rules: tuple[PermissionRule, ...]
     written: frozenset[int]
     """The rules that a file has, by identity: the others are built in."""
+    by: PermissionRule | None = None
+    """The rule of the settings by which it may be called."""
 
     def rule(self, rule: PermissionRule | None) -> PermissionRule | None:
         """A rule as one of a file; None for one that is built in."""
@@ -69,19 +71,27 @@ def called_agents(
         below = built_in_rules(name, at)
         written = [*common, *rules_of_agent(files, own)]
         rules = (*below, *written)
-        yield CalledAgent(excerpt(name, MAX_NAME), own, rules, frozenset(map(id, written)))
+        by = last if any(each is last for each in common) else None
+        yield CalledAgent(excerpt(name, MAX_NAME), own, rules, frozenset(map(id, written)), by)
 
 
-def of_called(given: Grant, name: str, chosen: Sequence[Place], documents: Sequence[Document]) -> Grant:
-    """A tool of an agent that is called, with the edit by which none is called any more."""
+def of_called(
+    given: Grant, called: CalledAgent, chosen: Sequence[Place], documents: Sequence[Document]
+) -> Grant:
+    """A tool of an agent that is called, with the edit by which none is called any more.
+
+    Rules of the caller's own tables, which are `chosen`, are above those of all settings.
+    """
     settings = [Place(each, ()) for each in documents if each.source.path in SETTINGS]
     tables = [*settings[:1], *chosen]
     denial = denial_of(TASK, documents)
-    if tables:
+    if called.by is not None and not chosen:
+        denial = denial_above(called.by, TASK, documents)
+    elif tables:
         instead = in_permission(tables[-1], permission_of(tables[-1]), TASK, "deny")
         denial = Denial(instead.change, instead.at or tables[-1])
     path = denial.at.location.path if denial.at else SETTINGS[0]
-    given = replace(given, toolset=TASK, tool=f"{name}: {given.tool}")
+    given = replace(given, toolset=TASK, tool=f"{called.name}: {given.tool}")
     return denial.given_to(given, loss="it then calls no other agent", also=of_everybody(path))
 
 

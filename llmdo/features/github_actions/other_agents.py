@@ -13,7 +13,12 @@ from llmdo.features.codex.table import SPAWNS
 from llmdo.features.codex.tools import search_line
 from llmdo.features.github_actions.copilot_runs import allows_every_tool
 from llmdo.features.github_actions.gemini_runs import is_yolo
-from llmdo.features.github_actions.opencode_settings import documents_at, narrowed, servers_at
+from llmdo.features.github_actions.opencode_settings import (
+    documents_at,
+    narrowed,
+    servers_at,
+    with_agents_read,
+)
 from llmdo.features.github_actions.opencode_tasks import called_agents, of_called, tables_of
 from llmdo.features.github_actions.table import LINES
 from llmdo.features.github_actions.tokens import (
@@ -204,7 +209,8 @@ def opencode_grants(site: Site, tree: Checkout) -> tuple[tuple[Grant, ...], bool
     if acts_as_app(site):
         token = TokenPermissions(OF_AN_APP, at)
     documents = documents_at(site, tree)
-    files, tables = Files(tree, "opencode"), [Place(each, ()) for each in documents]
+    files = Files(with_agents_read(site, tree), "opencode")
+    tables = [Place(each, ()) for each in documents]
     name, chosen = _chosen(site, files, tables)
     common, own = [*rules_of(files, *tables)], [*rules_of_agent(files, chosen)]
     written = {id(rule): rule for rule in (*common, *own)}
@@ -215,7 +221,7 @@ def opencode_grants(site: Site, tree: Checkout) -> tuple[tuple[Grant, ...], bool
     for tool, by, given in _opencode_tools(site, token, rules):
         rule = written.get(id(by))
         given_by.add((tool, id(rule)))
-        edited = narrowed(given, documents, is_ruled=rule is not None)
+        edited = narrowed(given, documents, is_ruled=rule is not None, by=rule)
         if tool == COMMANDS:
             grants.append(edited if given.toolset == tool else given)
         else:
@@ -229,7 +235,7 @@ def opencode_grants(site: Site, tree: Checkout) -> tuple[tuple[Grant, ...], bool
                 continue  # that calls others is the caller's own; an edit that denies a tool to both is one
             if given.toolset.startswith(tool):
                 its = as_with(its_model, given)
-                grants += (of_called(each, other.name, chosen, documents) for each in its)
+                grants += (of_called(each, other, chosen, documents) for each in its)
             elif (given.toolset, given.tool) not in known:
                 known.add((given.toolset, given.tool))
                 grants.append(given)

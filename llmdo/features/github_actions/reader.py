@@ -337,8 +337,10 @@ def _problems(site: Site, tree: Checkout) -> Iterator[Diagnostic]:
         yield finding("LDO554", at.location, f"`{flag}` allows every tool here, so none is refused")
     permission = site.variables.get(opencode_settings.PERMISSION) if program == "opencode" else None
     if permission and permission.value.strip() and not opencode_settings.settings_in(site, permission.name):
-        message = f"`{permission.name}` is no JSON, so opencode skips it"
-        yield finding("LDO151", permission.at.location, message, hint="what it forbids is then allowed")
+        message = f"`{permission.name}` is no table of JSON, so opencode skips it"
+        allows = permission.value.strip().strip('"') == "allow"
+        hint = None if allows else "what it forbids is then allowed"
+        yield finding("LDO151", permission.at.location, message, hint=hint)
     if program == "opencode":
         yield from opencode_settings.without_effect(site, tree)
     if program == "opencode" and (at := unread_agent(site)):
