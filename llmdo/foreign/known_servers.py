@@ -10,6 +10,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from llmdo.base.values import dataclass
+from llmdo.foreign.hosts import SEARCH
 from llmdo.foreign.lines import EDITS, FETCHES, RUNS, SERVES, WRITES
 from llmdo.foreign.permissions import scope_of
 from llmdo.graph.described import Server
@@ -78,8 +79,8 @@ _KNOWN = {
         "salesforce", "slack", "snowflake", "sqlite", "stripe", "supabase",
     ),
     WellKnownServer(SERVES): (
-        "brave", "context7", "deepwiki", "duckduckgo", "exa", "github", "githubcopilot", "gitlab", "perplexity",
-        "search", "tavily",
+        "brave", "context7", "deepwiki", "duckduckgo", "exa", "github", "githubcopilot", "gitlab", "kagi", "kagimcp",
+        "linkup", "perplexity", "search", "searxng", "serpapi", "serper", "tavily",
     ),
     WellKnownServer((*_PAGES, DATA)): ("browsermcp",),
     WellKnownServer(_PAGES): ("chrome", "fetch", "firecrawl", "puppeteer"),
@@ -88,6 +89,14 @@ _KNOWN = {
     WellKnownServer(("mcp.call",)): ("everything", "memory", "thinking", "time"),
 }  # fmt: skip
 """By what a server does, the words for it in packages such as `@modelcontextprotocol/server-WORD`, or whole names."""
+
+_ANY_SEARCH = "search"
+"""The word of servers that search the web, unless another known word says what they search."""
+_SEARCHING = frozenset({
+    "brave", "duckduckgo", "exa", "firecrawl", "kagi", "kagimcp", "linkup", "perplexity", "searxng", "serpapi",
+    "serper", "tavily",
+})  # fmt: skip
+"""The words of servers that search the web, whatever else they do."""
 
 DOCUMENTATION = ("docs.mcp.cloudflare.com", "knowledge-mcp.global.api.aws", "learn.microsoft.com")
 """The hosts of servers that bring a vendor's pages, and nothing of whoever asks."""
@@ -127,7 +136,7 @@ _HERE = re.compile(r"(?:\.|\$\{workspaceFolder\}|\$\{?PWD\}?)/(?P<path>.+)")
 
 def known_server(server: Server) -> WellKnownServer | None:
     """The well-known server that a command or an address starts; None if it is none, or another one as well."""
-    matches = {TABLE.get(word) for name in _names(server) for word in _words(name.lower()) if word in TABLE}
+    matches = {TABLE[word] for word in _known_words(server)}
     return matches.pop() if len(matches) == 1 else None
 
 
@@ -150,7 +159,8 @@ def capabilities_of(server: Server) -> tuple[Capability, ...] | None:
     if RUNS[0] in known.capabilities and not known.runs_elsewhere and _is_in_a_container(server):
         return tuple(_contained(server))
     absent = RUNS if _context(server) in WITHOUT_A_SHELL else ()
-    whole = tuple(Capability.parse(each) for each in known.capabilities if each not in absent)
+    searching = (SEARCH,) if _searches(server) else ()
+    whole = tuple(Capability.parse(each) for each in (*known.capabilities, *searching) if each not in absent)
     scopes = _scopes(server) if known.has_roots else None
     if not scopes:
         return whole
@@ -160,6 +170,17 @@ def capabilities_of(server: Server) -> tuple[Capability, ...] | None:
 def reaches_any_host(server: Server) -> bool:
     """Whether a well-known server opens any address, or runs code where there is a network."""
     return Capability("net.connect") in (capabilities_of(server) or ())
+
+
+def _searches(server: Server) -> bool:
+    """Whether a well-known server searches the web, as one for searching that searches nothing else does."""
+    words = _known_words(server)
+    return words == {_ANY_SEARCH} or not words.isdisjoint(_SEARCHING)
+
+
+def _known_words(server: Server) -> set[str]:
+    """The words of the packages, images and hosts of a server that are in the table."""
+    return {word for name in _names(server) for word in _words(name.lower()) if word in TABLE}
 
 
 def _words(name: str) -> list[str]:

@@ -14,17 +14,18 @@ if TYPE_CHECKING:
 OPEN_SERVERS = frozenset(
     {
         "brave", "browser", "browserbase", "browsermcp", "chrome", "crawl", "discord", "duckduckgo", "exa", "fetch",
-        "firecrawl", "github", "gitlab", "gmail", "imap", "jira", "linear", "mail", "outlook", "perplexity",
-        "playwright", "puppeteer", "reddit", "rss", "scrape", "search", "selenium", "sentry", "slack", "tavily",
-        "telegram", "twitter", "web", "whatsapp", "youtube", "zendesk",
+        "firecrawl", "github", "gitlab", "gmail", "imap", "jira", "kagi", "kagimcp", "linear", "linkup", "mail",
+        "outlook", "perplexity", "playwright", "puppeteer", "reddit", "rss", "scrape", "search", "searxng", "selenium",
+        "sentry", "serpapi", "serper", "slack", "tavily", "telegram", "twitter", "web", "whatsapp", "youtube",
+        "zendesk",
     }
 )  # fmt: skip
 """Words in a server's name or start that show that it brings anybody's text, and sends."""
-ONLY_SEARCH = frozenset({"brave", "perplexity", "search", "youtube"})
+ONLY_SEARCH = frozenset({"brave", "perplexity", "search", "serpapi", "youtube"})
 """Those of them that only search."""
 PAGES = ONLY_SEARCH | {
-    "browser", "browserbase", "browsermcp", "chrome", "crawl", "duckduckgo", "exa", "fetch", "firecrawl", "playwright",
-    "puppeteer", "scrape", "selenium", "tavily", "web",
+    "browser", "browserbase", "browsermcp", "chrome", "crawl", "duckduckgo", "exa", "fetch", "firecrawl", "kagi",
+    "kagimcp", "linkup", "playwright", "puppeteer", "scrape", "searxng", "selenium", "serper", "tavily", "web",
 }  # fmt: skip
 """Those of them that bring the pages that an agent chooses to read, not what somebody sends."""
 

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 KINDS = ("list", "read", "write", "write.protected")
 FILES = {"fs.list", "fs.read", "fs.write", "fs.write.protected"}
 SERVES = {"data.untrusted", "mcp.call"}
+SEARCHES = {*SERVES, "net.search"}
 SANDBOX = {"mcp.call", "net.connect"}
 
 
@@ -96,6 +97,20 @@ def server(words: str) -> Server:
         ("npx @playwright/mcp@latest", {*SERVES, "net.connect"}),
         ("npx @browsermcp/mcp@latest", {*SERVES, DATA, "net.connect"}),
         ("uvx mcp-server-fetch", {*SERVES, "net.connect"}),
+        ("npx -y tavily-mcp@latest", SEARCHES),
+        ("npx -y @modelcontextprotocol/server-brave-search", SEARCHES),
+        ("https://mcp.exa.ai/mcp", SEARCHES),
+        ("npx -y serper-search-scrape-mcp-server", SEARCHES),
+        ("uvx duckduckgo-mcp-server", SEARCHES),
+        ("npx -y @perplexity-ai/mcp-server", SEARCHES),
+        ("npx -y firecrawl-mcp", {*SEARCHES, "net.connect"}),
+        ("docker run -i --rm isokoliuk/mcp-searxng:latest", SEARCHES),
+        ("uvx kagimcp", SEARCHES),
+        ("uvx mcp-serpapi", SEARCHES),
+        ("npx -y linkup-mcp-server", SEARCHES),
+        ("npx -y web-search-mcp", SEARCHES),
+        ("docker mcp gateway run --servers=github,duckduckgo", SEARCHES),
+        ("npx -y mcp-github-search", SERVES),
         ("filesystem /", None),
         ("node servers/notion.js", None),
         ("docker mcp gateway run --servers=github,filesystem", None),
