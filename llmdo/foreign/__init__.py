@@ -18,6 +18,7 @@ the checks, `summary` is the opening of a scan, and `unsupported` names files of
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from llmdo.base.diagnostic import LlmdoError, did_you_mean
@@ -25,7 +26,7 @@ from llmdo.base.nearest import MANIFEST, TEAM_FILES, is_manifest
 from llmdo.base.values import dataclass, field, replace
 from llmdo.extensions.spec import AUTO
 from llmdo.foreign import unsupported
-from llmdo.foreign.building import graph_of, of_choice
+from llmdo.foreign.building import graph_of, named, named_events, of_choice
 from llmdo.foreign.known import formats, team_of, team_or_problem
 from llmdo.foreign.links import LinkedTree
 from llmdo.foreign.team import UNSPECIFIED, claimed, together
@@ -33,13 +34,13 @@ from llmdo.foreign.tree import DiskTree, OthersTree, is_like, is_published, proj
 from llmdo.reach import Analysis
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping, Sequence
     from pathlib import Path
 
     from llmdo.extensions.spec import Extension, ForeignFormat
     from llmdo.foreign.known import Formats
     from llmdo.foreign.overlay import PluginFolder
-    from llmdo.foreign.team import Agent, Team
+    from llmdo.foreign.team import Agent, Grant, Team
     from llmdo.foreign.tree import Tree
     from llmdo.graph.resolved import Graph
 
@@ -48,7 +49,7 @@ OWN = tuple(f"**/{name}" for name in (MANIFEST, *TEAM_FILES))
 """Globs of manifests of llmdo: of workspaces, and of teams in one file."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Foreign:
     """One reading of a foreign project."""
 
@@ -72,6 +73,29 @@ class Foreign:
     def opened(self) -> Tree:
         """The files of the project, opened anew."""
         return _tree(self.root, None, self.revision)
+
+    @cached_property
+    def agents(self) -> Mapping[str, Agent]:
+        """The agents by their names in the graph."""
+        return named(self.team.agents)
+
+    @cached_property
+    def grants(self) -> Mapping[tuple[str, str, str], Sequence[Grant]]:
+        """What gives a tool, by its agent or the worker for the events of that, its toolset and its name."""
+        given: dict[tuple[str, str, str], list[Grant]] = {}
+        of_events = {name: self.agents[agent].events for agent, name in named_events(self.agents).items()}
+        for worker, grants in (
+            *of_events.items(),
+            *((name, agent.grants) for name, agent in self.agents.items()),
+        ):
+            for each in grants:
+                given.setdefault((worker, each.toolset, each.tool), []).append(each)
+        return given
+
+    @cached_property
+    def answers(self) -> dict[str, object]:
+        """Answers about it that several checks ask for, each kept by what works it out."""
+        return {}
 
     def form_of(self, agent: Agent | None) -> str:
         """The name of an agent's format."""

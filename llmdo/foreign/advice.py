@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 from llmdo.base.diagnostic import excerpt, place
 from llmdo.extensions.spec import NO_COMMANDS
-from llmdo.foreign.building import named
 from llmdo.foreign.edits import (
     FlowEdit,
     after_refusal,
@@ -99,7 +98,7 @@ def hint(project: Foreign, flow: Flow) -> str | None:
     idle = without_its_list(project, best.caller) if best.caller and not best.callee else ""
     milder, second = _milder(project, flow, best)
     unsure = unsure_after(flow, second or best, as_grave=bool(milder and not second))
-    text = f"{with_other_commands(named(project.team.agents), best)}{idle}{milder}{unsure}"
+    text = f"{with_other_commands(project.agents, best)}{idle}{milder}{unsure}"
     return f"{text}{_or_asked(project, flow)}"
 
 
@@ -178,7 +177,7 @@ def _places(project: Foreign, spots: Iterable[Spot]) -> int:
 
 def _is_fixed(project: Foreign, spot: Spot) -> bool:
     """Whether a tool is that of an agent that is built in, whose tools no file of its client says."""
-    agent = named(project.team.agents).get(spot[0])
+    agent = project.agents.get(spot[0])
     return agent is not None and not agent.path and project.spec_of(agent).has_fixed_agents
 
 
@@ -193,7 +192,7 @@ def _change_of(project: Foreign, spot: Spot, best: FlowEdit, *, is_way: bool) ->
 
     `is_way`: a question about it is enough.
     """
-    agent = named(project.team.agents).get(spot[0])
+    agent = project.agents.get(spot[0])
     # What a sandbox lets out is the network alone.
     through = _NETWORK if agent and project.spec_of(agent).has_sandbox else ""
     given = grant_of(project, leg_of(spot)._replace(capability=through))
@@ -249,14 +248,14 @@ def _refused(project: Foreign, flow: Flow) -> FlowEdit | None:
     taken = {each for each in ends_of(flow) if each[0] == worker and is_like(each[2], base)}
     if not {(each.worker, each.toolset, each.tool) for each in ends} <= taken:
         return None
-    at = given.refusal_at or named(project.team.agents)[worker].at
+    at = given.refusal_at or project.agents[worker].at
     return FlowEdit(f"write {given.refusal} ({place(at.location)}); {NO_COMMANDS}", frozenset(taken))
 
 
 def _tool_at(project: Foreign, spot: Spot) -> str:
     """A tool with its place."""
     worker, toolset, tool = spot
-    agent, at = named(project.team.agents).get(worker), _spot_place(project, spot)
+    agent, at = project.agents.get(worker), _spot_place(project, spot)
     given = grant_of(project, leg_of(spot))
     name = f"`{excerpt(tool if tool != '*' else toolset)}`"
     name = entries_of(given, at) if given and at and tool != "*" else name
@@ -268,7 +267,7 @@ def _edits(project: Foreign, flow: Flow) -> Iterator[FlowEdit]:
     """The edits that break a flow, the best first: the one that leaves no other flow, then that of the way out."""
     source, private, way = legs_of(flow)
     every = frozenset(spots_of(flow))
-    writer = named(project.team.agents).get(way.path[-2].name)
+    writer = project.agents.get(way.path[-2].name)
     if flow.way == WayOut.OWN_CODE and writer and (text := without_files(writer)):
         yield FlowEdit(text, every)
     given = grant_of(project, source)
@@ -279,7 +278,7 @@ def _edits(project: Foreign, flow: Flow) -> Iterator[FlowEdit]:
     elif flow.way in (WayOut.PUBLIC_HOST, WayOut.OPEN_SERVER):  # to write there is mostly what it is for
         is_apart = private[1:3] != way[1:3] and "(" in private.tool
         legs = [private, source, way] if is_apart else [source, way]
-    reader = named(project.team.agents).get(source.path[-2].name) if len(source.path) > 1 else None
+    reader = project.agents.get(source.path[-2].name) if len(source.path) > 1 else None
     if given and given.toolset.startswith(EVENT) and not (reader and reader.started_by):
         legs.remove(source)  # whoever starts it may already be a member: it is about text of others
     for leg in legs:
@@ -301,7 +300,7 @@ def _edits(project: Foreign, flow: Flow) -> Iterator[FlowEdit]:
 
 def _of_settings(project: Foreign, leg: FlowLeg, every: frozenset[Spot]) -> FlowEdit | None:
     """The edit of the settings of opencode for all agents without a rule of their own about a tool."""
-    agents = named(project.team.agents)
+    agents = project.agents
     agent, given = agents.get(leg.path[-2].name), grant_of(project, leg)
     spec = project.spec_of(agent)
     built_in = [
@@ -325,7 +324,7 @@ def _taken(project: Foreign, leg: FlowLeg, every: frozenset[Spot], text: str) ->
         return frozenset()
     own = (leg.path[-2].name, leg.path[-1].name, leg.tool)
     given = grant_of(project, leg)
-    if given and own[0] not in named(project.team.agents):  # it runs in every agent's sessions
+    if given and own[0] not in project.agents:  # it runs in every agent's sessions
         return frozenset(each for each in every if _spot_place(project, each) == given.at)
     rule = given.rule_at.location if given and given.rule_at and not given.is_free_anyway else None
     is_one_part = given is not None and "(" in given.tool and text.endswith(LEFT_TO_OTHERS)
@@ -339,7 +338,7 @@ def _taken(project: Foreign, leg: FlowLeg, every: frozenset[Spot], text: str) ->
     is_declared = given is not None and given.server is not None and given.narrower_at is None
     if given and is_declared and given.at.of_key and place_of(project, leg) == given.at:
         return frozenset({own, *declared_at(project, given.at)})
-    agent = named(project.team.agents).get(own[0])
+    agent = project.agents.get(own[0])
     by_permission = project.spec_of(agent).switches_tools
     everywhere = by_permission and agent is not None and not agent.path  # its settings are those of all
     is_in_settings = given is not None and (is_json(given.at) or given.at.location.span is None)
@@ -384,7 +383,7 @@ def _edit(project: Foreign, leg: FlowLeg) -> str | None:
     if given is None or at is None:
         return None
     at = _of_grant(given, at)
-    agent = named(project.team.agents).get(leg.path[-2].name)
+    agent = project.agents.get(leg.path[-2].name)
     name, key = f"`{name_at(given, at)}`", key_around(at)
     whole = [each for each in agent.grants if each.tool == given.tool] if agent else []
     is_whole = at.route[:1] == (HEADER,) and not given.server and any(map(runs_commands, whole))
@@ -397,7 +396,7 @@ def _edit(project: Foreign, leg: FlowLeg) -> str | None:
     elif given.narrower:
         change, lost = given.narrower, f"{given.loss or lost}{given.also}"
     elif is_called(project, leg) and leg.path[1].use:
-        caller = named(project.team.agents).get(leg.path[0].name)
+        caller = project.agents.get(leg.path[0].name)
         if caller is None or caller.everyone:
             return None  # no list says which of the agents that are built in it calls
         change, at = f"keep `{leg.path[0].name}` from calling `{agent.name}`", leg.path[1].use.at

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 from llmdo.base import topology
 from llmdo.base.values import dataclass, replace
-from llmdo.foreign.building import named
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -51,7 +50,7 @@ def circles(project: Foreign) -> tuple[Circle, ...]:
 
 
 def _circles(project: Foreign) -> Iterator[Circle]:
-    agents = named(project.team.agents)
+    agents = project.agents
     uses = _uses(project, agents)
     edges = {name: list(callees) for name, callees in uses.items()}
     free = {name for name, agent in agents.items() if agent.everyone}

@@ -11,7 +11,7 @@ from llmdo.base.parts import items
 from llmdo.base.parts import text as text_in
 from llmdo.base.values import replace
 from llmdo.extensions.spec import NO_COMMANDS
-from llmdo.foreign.building import EVENTS, named
+from llmdo.foreign.building import EVENTS
 from llmdo.foreign.commands import through
 from llmdo.foreign.flows import EVENT, WayOut
 from llmdo.foreign.hosts import lets_out
@@ -101,7 +101,7 @@ class FlowEdit(NamedTuple):
 def kept_after(project: Foreign, spot: Spot, text: str) -> frozenset[Spot]:
     """A tool if an edit in words leaves a part of it: by what is written, or as other rules give other parts."""
     worker, toolset, tool = spot
-    agent = named(project.team.agents).get(worker)
+    agent = project.agents.get(worker)
     rules = [
         each
         for each in (agent.grants if agent else ())
@@ -119,7 +119,7 @@ def left_by(given: Grant, text: str) -> tuple[tuple[str, tuple[Capability, ...]]
 
 def keeps_checkout(project: Foreign, spot: Spot, text: str) -> bool:
     """Whether a tool of which an edit leaves what it names reads no more than the checkout of a workflow."""
-    agent = named(project.team.agents).get(spot[0])
+    agent = project.agents.get(spot[0])
     return agent is not None and agent.in_checkout and text.endswith(LEFT_TO_OTHERS)
 
 
@@ -422,7 +422,7 @@ def calling(agent: Agent) -> Place | None:
 def without_calls(project: Foreign, flow: Flow) -> FlowEdit | None:
     """The edit by which the entry calls no other agent, if its calls are a tool of its list."""
     name = flow.row.path[0].name
-    agent = named(project.team.agents).get(name)
+    agent = project.agents.get(name)
     if agent is None or agent.inherits:
         return None
     by_permission = project.spec_of(agent).switches_tools
@@ -442,7 +442,7 @@ def without_calls(project: Foreign, flow: Flow) -> FlowEdit | None:
 
 def without_its_list(project: Foreign, name: str) -> str:
     """The rest of a hint that ends all calls of an agent of Copilot: its list of them does nothing, handoffs stay."""
-    agent = named(project.team.agents).get(name)
+    agent = project.agents.get(name)
     key = project.spec_of(agent).calls_key
     if agent is None or not key:
         return ""
@@ -507,7 +507,7 @@ def lost_as_well(project: Foreign, given: Grant, worker: str) -> str:
     """The other agents that have no tools of a server either once its declaration is gone."""
     others = [
         name
-        for name, agent in named(project.team.agents).items()
+        for name, agent in project.agents.items()
         if name != worker and any(each.server and each.at == given.at for each in agent.grants)
     ]
     return f"; {agents_text(others)} lose{'s' * (len(others) == 1)} them as well" if others else ""

@@ -8,7 +8,7 @@ from llmdo.base.checking import checks_among, few, reports
 from llmdo.base.diagnostic import Related, excerpt, finding, place
 from llmdo.base.values import replace
 from llmdo.foreign import advice, flows, legs
-from llmdo.foreign.building import EVERYONE, named
+from llmdo.foreign.building import EVERYONE
 from llmdo.foreign.circles import circles
 from llmdo.foreign.decisions import STARTS
 from llmdo.foreign.edits import (
@@ -176,7 +176,7 @@ def foreign_unreached(project: Foreign) -> Iterator[Diagnostic]:
     It runs only where a person starts it by its name, or code does; or somebody forgot to name it, or to remove it.
     Name it where it is to be called, take out what closes it, or remove its file.
     """
-    agents = named(project.team.agents)
+    agents = project.agents
     for name in (entry.name for entry in project.graph.entries.values() if not entry.declared):
         lines = agents[name].closed_by
         free = f"no agent may call `{name}`: it runs only where a person or code starts it"
@@ -196,7 +196,7 @@ def foreign_delegate_gain(project: Foreign) -> Iterator[Diagnostic]:
     private data by the same way is named for that alone: one edit mends both. So is one that may have any command run
     through one agent, of what commands can do through others.
     """
-    agents = named(project.team.agents)
+    agents = project.agents
     sending = {name: flow for name, flow in flows.worst_flows(project).items() if flow.guess is None}
     for entry in project.choice.graph.entries.values():
         if agents[entry.name].inherits:
@@ -281,7 +281,7 @@ def foreign_inherits_everything(project: Foreign) -> Iterator[Diagnostic]:
         description: Reviews a change.
         tools: Read, Grep, Glob
     """
-    for name, agent in named(project.team.agents).items():
+    for name, agent in project.agents.items():
         if agent.inherits and agent.path:
             but = f" but {', '.join(f'`{tool}`' for tool in agent.but)}" if agent.but else ""
             in_one_place = next(filter(_is_every, _calls_in_its_format(agent)), "")
@@ -487,7 +487,7 @@ def foreign_stranger_pushes(project: Foreign) -> Iterator[Diagnostic]:
           contents: read
     """
     sending = {name for name, flow in flows.worst_flows(project).items() if flow.guess is None}
-    for name, agent in named(project.team.agents).items():
+    for name, agent in project.agents.items():
         pushing = [
             grant
             for grant in agent.grants
@@ -507,7 +507,7 @@ def foreign_stranger_pushes(project: Foreign) -> Iterator[Diagnostic]:
 
 
 def _of_flow(project: Foreign, code: str, name: str, flow: Flow, sentence: str) -> Diagnostic:
-    agent = named(project.team.agents)[name]
+    agent = project.agents[name]
     by_whom = _by_whom(project, agent, name)
     if not by_whom and len(flow.row.source) == 2 and flow.row.source[-1].name.startswith(flows.EVENT):
         by_whom = "; those who may write start it, and it reads what others wrote there"

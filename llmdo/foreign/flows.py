@@ -13,7 +13,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from llmdo.base.values import replace
-from llmdo.foreign.building import EVENTS, named
+from llmdo.foreign.building import EVENTS
 from llmdo.foreign.hosts import FETCH, FORGES, SEARCH, is_below, is_writable
 from llmdo.foreign.known_servers import DATA, known_server, reaches_any_host
 from llmdo.foreign.lines import ANYWHERE_ON_GITHUB, WRITES_THERE, brings_page, changed_on_github
@@ -37,7 +37,7 @@ from llmdo.reach.flows import Unasked, unasked
 from llmdo.reach.risks import SHELL, may_meet
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from llmdo.base.source import Location
     from llmdo.foreign import Foreign
@@ -52,6 +52,7 @@ SERVER = "mcp.call"
 _DOCUMENTATION = frozenset({"search_docs", "search_documentation"})
 """The names of tools that search the documentation of their server."""
 
+_WORST = "worst flows"
 _NUMBERED = re.compile(r" \(\d+\)$")
 EVENT = "on."
 """The beginning of a toolset that is an event of a workflow."""
@@ -170,9 +171,16 @@ _QUESTIONS = (
 """The surest flow first. Where people outside can send words, the repository is public, and so is its checkout."""
 
 
-def worst_flows(project: Foreign) -> dict[str, Flow]:
-    """The worst flow below each entry on which nobody is asked, by the entry's name."""
-    agents = named(project.team.agents)
+def worst_flows(project: Foreign) -> Mapping[str, Flow]:
+    """The worst flow below each entry on which nobody is asked, by the entry's name; worked out once."""
+    known = project.answers.get(_WORST)
+    if not isinstance(known, dict):
+        known = project.answers[_WORST] = _worst_flows(project)
+    return known
+
+
+def _worst_flows(project: Foreign) -> dict[str, Flow]:
+    agents = project.agents
     may_flow = may_meet(project.choice)
     tools = _Tools(project)
     asked = [
@@ -188,14 +196,15 @@ def worst_flows(project: Foreign) -> dict[str, Flow]:
     for entry in project.choice.graph.entries.values():
         if agents[entry.name].inherits or not (tools.has_servers or may_flow(entry)):
             continue
-        for question, flows_of in asked:
-            if flow := min(flows_of(entry), key=lambda each: each.rank, default=None):
+        answers = [(question, flows_of(entry)) for question, flows_of in asked]
+        for question, own in answers:
+            if flow := min(own, key=lambda each: each.rank, default=None):
                 guess, of_pages = question.guess, question.levels in ({_FETCHED}, _UNASKED)
                 # An edit at the source leaves those of other levels as well.
                 legs = tuple(
                     FlowLegs(each.guess, other.sources, other.private, other.ends, each.with_checkout)
-                    for each, flows_too in asked
-                    for other in flows_too(entry)
+                    for each, others in answers
+                    for other in others
                 )
                 row = plainest(flow)
                 is_tool = not row.source[0].name.startswith(EVENTS)
@@ -209,7 +218,7 @@ class _Tools:
     """The tools of a project, each as a source of a stranger's words and as a way out."""
 
     def __init__(self, project: Foreign) -> None:
-        agents = named(project.team.agents)
+        agents = project.agents
         toolsets = project.choice.graph.toolsets
         self._servers = {name for name, each in toolsets.items() if each.server}
         words = {name: server_words(name, each) & OPEN_SERVERS for name, each in toolsets.items()}

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from llmdo.base.diagnostic import Related, place
 from llmdo.base.parts import table
-from llmdo.foreign.building import named, named_events
 from llmdo.foreign.commands import through
 from llmdo.foreign.edits import NUMBERED, as_named, way_text
 from llmdo.foreign.flows import WayOut
@@ -69,7 +68,7 @@ class FlowLeg(NamedTuple):
 
 def condition(project: Foreign, flow: Flow) -> str:
     """The condition of its agent, or of every way out, as the end of a sentence; empty if there is none."""
-    entry = named(project.team.agents).get(flow.row.path[0].name)
+    entry = project.agents.get(flow.row.path[0].name)
     ends = {given.condition if given else "" for given in grants_of_ends(project, flow)}
     shown = entry.condition if entry else ""
     shown = shown or (ends.pop() if len(ends) == 1 else "")
@@ -190,7 +189,7 @@ def leg_of(spot: Spot) -> FlowLeg:
 
 def is_called(project: Foreign, leg: FlowLeg) -> bool:
     """Whether what a file says about a leg is the call of an agent that is built in."""
-    agent = named(project.team.agents).get(leg.path[-2].name) if len(leg.path) > 2 else None
+    agent = project.agents.get(leg.path[-2].name) if len(leg.path) > 2 else None
     if agent is None or agent.path or leg.path[1].use is None:
         return False
     given = grant_of(project, leg)
@@ -219,7 +218,7 @@ def where(project: Foreign, row: Row) -> str:
     """The place that lets an agent do what a row says: a line, or the default of its product."""
     leg = FlowLeg("", row.path, row.tool, is_ruled=True, capability=row.capability.name)
     given, at = grant_of(project, leg), place_of(project, leg)
-    agent = named(project.team.agents).get(row.path[-2].name) if len(row.path) > 1 else None
+    agent = project.agents.get(row.path[-2].name) if len(row.path) > 1 else None
     if agent and agent.inherits and agent.path:
         return place(agent.at.location)
     if agent and given and given.rule_at is None and (given.is_default or not agent.path):
@@ -232,7 +231,7 @@ def at_once(project: Foreign, given: Grant, worker: str, every: frozenset[Spot])
     if given.narrower_at is None and not given.is_nowhere_yet:
         return frozenset()
     line = given.narrower, given.narrower_at and given.narrower_at.location
-    agent = named(project.team.agents).get(worker)
+    agent = project.agents.get(worker)
     known = [(each, grant_of(project, leg_of(each))) for each in every if each[0] == worker]
     # A flow has one of the tools that reach the same: the line takes the others as well.
     known += [((worker, each.toolset, each.tool), each) for each in (agent.grants if agent else ())]
@@ -245,7 +244,7 @@ def at_once(project: Foreign, given: Grant, worker: str, every: frozenset[Spot])
 
 def declared_at(project: Foreign, at: Place) -> Iterator[Spot]:
     """The tools of the server that is declared at a place, which go with it."""
-    for name, agent in named(project.team.agents).items():
+    for name, agent in project.agents.items():
         for given in agent.grants:
             if given.server is not None and given.at == at:
                 yield name, given.toolset, given.tool
@@ -256,7 +255,7 @@ def is_silent(project: Foreign, tool: str, path: str, spot: Spot) -> bool:
 
     `path` is that file; empty for settings that hold for every agent.
     """
-    given, agent = grant_of(project, leg_of(spot)), named(project.team.agents).get(spot[0])
+    given, agent = grant_of(project, leg_of(spot)), project.agents.get(spot[0])
     if given is None or spot[2] != tool or path not in ("", given.at.location.path):
         return False
     if agent is None or not agent.path:
@@ -294,12 +293,8 @@ def grants_of(project: Foreign, leg: FlowLeg) -> list[Grant]:
     """The grants of the tool at the end of a leg, one for each rule about it."""
     if len(leg.path) < 2:
         return []
-    agents = named(project.team.agents)
-    of_events = {worker: agents[name].events for name, worker in named_events(agents).items()}
-    agent = agents.get(leg.path[-2].name)
-    given = agent.grants if agent else of_events.get(leg.path[-2].name, ())
     toolset = NUMBERED.sub("", leg.path[-1].name)
-    return [each for each in given if (each.toolset, each.tool) == (toolset, leg.tool)]
+    return [*project.grants.get((leg.path[-2].name, toolset, leg.tool), ())]
 
 
 def writes_by_rules(project: Foreign, way: FlowLeg) -> bool:

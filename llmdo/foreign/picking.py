@@ -9,7 +9,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from llmdo.base.values import replace
-from llmdo.foreign.building import named
 from llmdo.graph.keys import Reference
 from llmdo.reach.flows import Part
 from llmdo.reach.rows import Hop
@@ -31,7 +30,7 @@ def flows_apart(
     The answer of such an agent goes to whoever asked, so only what it calls in turn shares the words with it. Of an
     agent that calls others in order, the worst flow to each of these.
     """
-    agents = named(project.team.agents)
+    agents = project.agents
     return lambda entry: tuple(_flows(project, agents, flow_of, entry))
 
 

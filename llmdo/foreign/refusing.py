@@ -6,7 +6,6 @@ import re
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
-from llmdo.foreign.building import named
 from llmdo.foreign.silent import answers_nothing
 from llmdo.foreign.warning import only_warns
 from llmdo.syntax.document import Place
@@ -28,7 +27,7 @@ _PART = re.compile(r"(?:[\w-]|\.\*){1,80}")
 
 def refuser(project: Foreign, flow: Flow) -> Location | None:
     """The place of a hook that is asked before the way out, and may refuse it: what it answers is not known."""
-    agents = named(project.team.agents)
+    agents = project.agents
     sender = agents.get(flow.row.path[-2].name) if len(flow.row.path) > 1 else None
     if sender is None:
         return None

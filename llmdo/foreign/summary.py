@@ -211,9 +211,7 @@ def _without_others(legs: re.Match[str]) -> str:
 
 def _open(project: Foreign) -> frozenset[str]:
     """The names of the agents that a stranger can start."""
-    return frozenset(
-        name for name, agent in named(project.team.agents).items() if agent.started_by is not None
-    )
+    return frozenset(name for name, agent in project.agents.items() if agent.started_by is not None)
 
 
 def _ways_of_all(project: Foreign, findings: Sequence[Diagnostic]) -> Iterator[str]:

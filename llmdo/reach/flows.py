@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import re
 from functools import cached_property
+from itertools import chain
+from operator import itemgetter
 from typing import TYPE_CHECKING, NamedTuple
 
 from llmdo.base.values import dataclass, field, in_json
@@ -221,12 +223,7 @@ class Spread:
         self._walk = analysis.walk(entry)
         self._search = self._ways = self._walk.search(frozenset(), free=False)
         self._names = [self._walk.names[node] for node in self._search.parent]
-        self._calls = {name: [*self._calls_of(name)] for name in self._names}
-        self._calls[ENTRY] = [
-            _Call(shape, shape.toolset, self._walk.row_of_call(shape, called).decision)
-            for shape, called in analysis.calls_of(entry)
-        ]
-        self._max_bits = {name: self._authority(name).max_bits for name in self._calls}
+        self._calls = self._calls_below()
         self._labels = _Labels({name: {} for name in self._calls})
         if entry.untrusted_input:
             there = {label: Entrance(ENTRY, "", "") for label in self._labelling.of_strange_input}
@@ -242,6 +239,20 @@ class Spread:
     def files(self) -> Mapping[Capability, Mapping[Capability, Entrance]]:
         """The labels of written files, by what wrote them."""
         return self._labels.files
+
+    @cached_property
+    def _max_bits(self) -> Mapping[str, int]:
+        """How much the output of a closed delegate of each worker may hold."""
+        return {name: self._authority(name).max_bits for name in self._calls}
+
+    def _calls_below(self) -> dict[str, list[_Call]]:
+        """The calls of each worker and of the code of the entry."""
+        calls = {name: [*self._calls_of(name)] for name in self._names}
+        calls[ENTRY] = [
+            _Call(shape, shape.toolset, self._walk.row_of_call(shape, called).decision)
+            for shape, called in self._analysis.calls_of(self.entry)
+        ]
+        return calls
 
     def _calls_of(self, name: str) -> Iterator[_Call]:
         node = self._analysis.workers.nodes[name]
@@ -405,8 +416,9 @@ class _Contribution(NamedTuple):
     """The labels and effects that the calls of one worker add to a question."""
 
     labels: dict[Capability, list[Entrance]]
-    ends: tuple[tuple[int, _Call], ...]
-    """Each with its rank."""
+    ends: tuple[UnaskedEnd, ...]
+    worst: tuple[tuple[int, tuple[int, str]], _Call] | None
+    """The call with the worst effect, with how bad it is; None without one."""
 
 
 class _OpenSpread(Spread):
@@ -429,14 +441,16 @@ class _OpenSpread(Spread):
         super().__init__(analysis, entry, question.private)
         self._ways = self._walk.search(frozenset(), free=True)
 
-    def _calls_of(self, name: str) -> Iterator[_Call]:
-        if name not in self._known:
-            self._known[name] = self._contribution(name, [*super()._calls_of(name)])
-        return iter([call for _, call in self._known[name].ends])
+    def _calls_below(self) -> dict[str, list[_Call]]:
+        for name in self._names:
+            if name not in self._known:
+                self._known[name] = self._contribution(name, self._calls_of(name))
+        return {ENTRY: []}  # what a worker adds stands for its calls
 
     def _contribution(self, name: str, calls: Iterable[_Call]) -> _Contribution:
         labels: dict[Capability, list[Entrance]] = {}
-        ends: list[tuple[int, _Call]] = []
+        ends: dict[UnaskedEnd, None] = {}
+        effects: list[tuple[tuple[int, tuple[int, str]], _Call]] = []
         may_read, apart = self._question.may_read, self._question.apart
         if apart:
             calls = [call._replace(shape=part) for call in calls for part in apart(name, call.shape)]
@@ -449,8 +463,10 @@ class _OpenSpread(Spread):
                 labels.setdefault(self._question.private[0], []).append(origin)
             rank = self._question.ends(name, call.shape) if call.decision == "allowed" else None
             if rank is not None and self._is_effect(call.shape.row):
-                ends.append((rank, call))
-        return _Contribution(labels, tuple(ends))
+                ends[UnaskedEnd(rank, name, call.toolset, call.shape.tool)] = None
+                effects.append(((rank, gravity(call.shape.row)), call))
+        worst = min(effects, key=itemgetter(0), default=None)
+        return _Contribution(labels, tuple(ends), worst)
 
     def _counts(self, name: str, call: _Call, label: Capability) -> bool:
         """Whether a call carries a label that the question asks for."""
@@ -476,20 +492,16 @@ class _OpenSpread(Spread):
         part = self._part
         names = [self._walk.names[node] for node in self._ways.parent]
         names = [name for name in names if part is None or name in part.acting]
-        ends = [(rank, name, call) for name in names for rank, call in self._known[name].ends]
-        if not ends:
+        effects = [(*worst, name) for name in names if (worst := self._known[name].worst)]
+        if not effects:
             return None
-        rank, name, call = min(ends, key=lambda end: (end[0], gravity(end[2].shape.row)))
+        (rank, _), call, name = min(effects, key=itemgetter(0))
         return UnaskedFlow(
             self._row(name, call, strangers[0], private[0]),
             rank,
             tuple(dict.fromkeys(strangers)),
             tuple(dict.fromkeys(private)),
-            tuple(
-                dict.fromkeys(
-                    UnaskedEnd(each, worker, other.toolset, other.shape.tool) for each, worker, other in ends
-                )
-            ),
+            tuple(chain.from_iterable(self._known[each].ends for each in names)),
         )
 
 

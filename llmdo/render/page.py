@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from llmdo.base.diagnostic import place, shown
 from llmdo.foreign import not_enforced
-from llmdo.foreign.building import named
 from llmdo.foreign.legs import where as where_given
 from llmdo.graph.start import STARTERS, events_by_starter
 from llmdo.policy.authority import STRICTNESS, gravity
@@ -109,7 +108,7 @@ def starters_of_agents(project: Foreign) -> list[str]:
 def by_clients(project: Foreign) -> tuple[list[tuple[str, str]], int]:
     """The events at which clients run or send something by themselves, each with the command; the number of others."""
     agents: dict[tuple[str, str], list[str]] = {}
-    for name, agent in named(project.team.agents).items():
+    for name, agent in project.agents.items():
         for event in agent.events:
             agents.setdefault((event.toolset, event.tool), []).append(name)
     lines = [
@@ -186,7 +185,7 @@ class Reached(NamedTuple):
 
 def reached(project: Foreign, groups: Iterable[Alike]) -> Iterator[Reached]:
     """What agents can reach, the worst first; a way of an agent that is in a file before one of a product's own."""
-    in_files = {name for name, agent in named(project.team.agents).items() if agent.path}
+    in_files = {name for name, agent in project.agents.items() if agent.path}
     rows = [(row, len(group.names)) for group in groups for row in group.rows if row.decision != "blocked"]
     rows.sort(key=lambda pair: (gravity(pair[0].capability), pair[0].elsewhere))
     for name, group in groupby(rows, key=lambda pair: reach.capability(pair[0])):

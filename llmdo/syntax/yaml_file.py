@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -11,7 +12,7 @@ from llmdo.syntax import header
 from llmdo.syntax.document import Document
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator
 
     from llmdo.base.source import Source
     from llmdo.syntax.document import Route
@@ -53,6 +54,25 @@ def shifted(span: Span, lines: int) -> Span:
     return Span(max(span.line + lines, 1), span.column, max(span.end_line + lines, 1), span.end_column)
 
 
-def moved(spans: Spans, lines: int) -> dict[Route, tuple[Span, Span]]:
+def moved(spans: Spans, lines: int) -> Spans:
     """The places, moved down by this number of lines."""
-    return {route: (shifted(key, lines), shifted(value, lines)) for route, (key, value) in spans.items()}
+    return _MovedPlaces(spans, lines)
+
+
+class _MovedPlaces(Mapping["Route", "tuple[Span, Span]"]):
+    """Places that are moved when they are asked for: there may be thousands, of which a finding needs a few."""
+
+    __slots__ = ("_lines", "_spans")
+
+    def __init__(self, spans: Spans, lines: int) -> None:
+        self._spans, self._lines = spans, lines
+
+    def __getitem__(self, route: Route) -> tuple[Span, Span]:
+        key, value = self._spans[route]
+        return shifted(key, self._lines), shifted(value, self._lines)
+
+    def __iter__(self) -> Iterator[Route]:
+        return iter(self._spans)
+
+    def __len__(self) -> int:
+        return len(self._spans)

@@ -338,3 +338,30 @@ def test_texts_among_skills_are_looked_up_in_one_go(tmp_path: Path) -> None:
     read = foreign.read("claude", tmp_path)
     assert time.process_time() - start < 5, "not each of 3,000 names in each of 200 texts"
     assert any("3,000 such files" in each.message for each in read.team.problems)
+
+
+def test_agents_that_all_call_each_other_are_looked_up_once(tmp_path: Path) -> None:
+    (tmp_path / ".claude/agents").mkdir(parents=True)
+    for number in range(100):
+        header = f"name: a{number}\ndescription: Works.\ntools: Read, WebFetch, Bash, Agent"
+        (tmp_path / f".claude/agents/a{number}.md").write_text(f"---\n{header}\n---\nWork.\n")
+    start = time.process_time()
+    read = foreign.read("claude", tmp_path)
+    flows = [each for each in findings.check(read) if each.code == "LDO552"]
+    assert time.process_time() - start < 6, "not every agent for each tool of each flow"
+    assert len(flows) == 100
+
+
+def test_places_in_a_long_workflow_are_found_without_the_others(tmp_path: Path) -> None:
+    job = (
+        "    runs-on: ubuntu-latest\n    steps:\n      - uses: anthropics/claude-code-action@v1\n        with:\n"
+        "          prompt: Sum up ${{ github.event.issue.body }}\n          claude_args: --allowedTools Bash\n"
+    )
+    (tmp_path / ".github/workflows").mkdir(parents=True)
+    jobs = "".join(f"  j{number}:\n{job}" for number in range(150))
+    (tmp_path / ".github/workflows/a.yml").write_text(f"on: [issues]\njobs:\n{jobs}")
+    start = time.process_time()
+    read = foreign.read("github-actions", tmp_path)
+    flows = [each for each in findings.check(read) if each.code == "LDO552"]
+    assert time.process_time() - start < 6, "not all places of a file for each of them"
+    assert len(flows) == 150

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from llmdo.base.diagnostic import excerpt_of_end, finding
 from llmdo.base.parts import items, table, text, texts
+from llmdo.base.source import Source
 from llmdo.base.values import dataclass, field, replace
 from llmdo.features.github_actions.broken import as_refused
 from llmdo.features.github_actions.kiro_runs import unread_run
@@ -40,12 +41,13 @@ from llmdo.graph.start import OUTSIDERS, fewer
 from llmdo.syntax.discovery import MAX_FILE, leaves
 from llmdo.syntax.document import Document, Place
 from llmdo.syntax.header import YamlBounds
+from llmdo.syntax.yaml_file import shifted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from llmdo.base.diagnostic import Diagnostic
-    from llmdo.base.source import Source, Span
+    from llmdo.base.source import Span
     from llmdo.features.github_actions.workflow import AgentRun
     from llmdo.foreign.tree import Tree
     from llmdo.graph.start import Starter
@@ -141,11 +143,11 @@ class Site:
             span = at.location.span
             if span is None:
                 return {}
-            lines = source.text.split("\n")
-            start = sum(len(line) + 1 for line in lines[: span.line - 1])
-            end = sum(len(line) + 1 for line in lines[: span.end_line])
-            place = _position(source.text, words, start, end)
-            spot = source.span_between(place, place + len(words)) if place >= 0 else span
+            # Only its own lines are looked through: a workflow may have thousands of jobs.
+            lines = "\n".join(map(source.line, range(span.line, span.end_line + 1)))
+            place = _position(lines, words)
+            own = Source(source.path, lines).span_between(place, place + len(words))
+            spot = shifted(own, span.line - 1) if place >= 0 else span
             return {(SPOT,): (spot, spot)}
 
         return Place(Document(source, {}, index), (SPOT,))
@@ -433,10 +435,10 @@ def _stem(path: str) -> str:
     return PurePosixPath(path).name.removesuffix(".yml").removesuffix(".yaml")
 
 
-def _position(text_of_file: str, words: str, start: int, end: int) -> int:
-    """The position of some words in a part of a text, at best where no other name contains them; -1 without any."""
-    whole = re.compile(rf"(?<![\w-]){re.escape(words)}(?![\w(-])").search(text_of_file, start, end)
-    return -1 if not words else whole.start() if whole else text_of_file.find(words, start, end)
+def _position(lines: str, words: str) -> int:
+    """The position of some words in some lines, at best where no other name contains them; -1 without any."""
+    whole = re.search(rf"(?<![\w-]){re.escape(words)}(?![\w(-])", lines)
+    return -1 if not words else whole.start() if whole else lines.find(words)
 
 
 def _numbered(sites: Sequence[Site]) -> Iterator[Site]:

@@ -15,7 +15,6 @@ from llmdo.features.importing.code import OfferedToolset, copies, is_free, start
 from llmdo.features.importing.filesystem import FILES, IMPLIED, filesystem
 from llmdo.features.importing.names import Names
 from llmdo.features.importing.stubs import MODULE, StandIn, module
-from llmdo.foreign.building import named
 from llmdo.foreign.decisions import leaves_out
 from llmdo.foreign.team import Remark
 from llmdo.graph import builtin
@@ -114,7 +113,7 @@ class _Planner:
         """The capabilities of `filesystem` beside those that the agents' tools have."""
         self._kept: set[Capability] = set()
         """The capabilities that some worker can still raise."""
-        self._agents = named(project.team.agents)
+        self._agents = project.agents
         self.code = {code.source.path: code for code in project.team.code if self._can_be_copied(code)}
         self.functions = {
             name: agent.function
