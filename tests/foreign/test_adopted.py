@@ -146,9 +146,7 @@ def test_what_reach_says_of_a_file_is_what_decide_says_of_the_call(shop: Path) -
     declared = graph.toolsets["Edit"].tools["Edit"].capabilities
 
     def decided(path: str) -> str:
-        return decide(
-            [Capability("fs.write", path), Capability("fs.read", path)], declared, authority
-        ).decision
+        return decide([Capability("fs.write", path)], declared, authority).decision
 
     assert (decided("src/a.py"), decided("README.md")) == ("allowed", "blocked")
 

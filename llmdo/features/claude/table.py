@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from llmdo.foreign.lines import EDITS, FETCHES, RUNS, SEARCHES, WRITES, Line
+from llmdo.foreign.lines import FETCHES, RUNS, SEARCHES, WRITES, Line
 
 _CLAUDE = "https://code.claude.com/docs/en/tools-reference"
 _CLAUDE_AGENTS = "https://code.claude.com/docs/en/sub-agents"
@@ -21,6 +21,7 @@ _DESIGNS = ("data.untrusted", "fs.read", "net.connect:claude.ai")
 _OF_CLAUDE_AI = ("net.connect:claude.ai",)
 """What shows nothing to anybody but Anthropic, and whom its user lets look."""
 
+# One that edits reads nothing by itself: of a file that its agent has not read by `Read` it only says so (2.1.328).
 TABLE = (
     Line("Read", ("fs.read",), "allowed", "declared", _CLAUDE),
     Line("NotebookRead", ("fs.read",), "allowed", "declared", _CLAUDE),
@@ -29,9 +30,9 @@ TABLE = (
     Line("LS", ("fs.list",), "allowed", "declared", _CLAUDE),
     Line("LSP", ("fs.read",), "allowed", "declared", _CLAUDE),
     Line("Write", WRITES, "needs_approval", "declared", _CLAUDE),
-    Line("Edit", EDITS, "needs_approval", "declared", _CLAUDE),
-    Line("MultiEdit", EDITS, "needs_approval", "declared", _CLAUDE),
-    Line("NotebookEdit", EDITS, "needs_approval", "declared", _CLAUDE),
+    Line("Edit", WRITES, "needs_approval", "declared", _CLAUDE),
+    Line("MultiEdit", WRITES, "needs_approval", "declared", _CLAUDE),
+    Line("NotebookEdit", WRITES, "needs_approval", "declared", _CLAUDE),
     Line("Bash", RUNS, "needs_approval", "open", _CLAUDE),
     READ_ONLY,
     FILING,
