@@ -213,7 +213,7 @@ class Agent:
     format: str = ""
     """Its format, in a project with agents of several formats."""
     but: tuple[str, ...] = ()
-    """The tools that its file takes away again."""
+    """The tools that its file takes away again, or its client of an agent that is built in."""
     sandbox: str | None = None
     """The confinement of its commands, in words of its format; None if none is known."""
     permissions: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
