@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from llmdo.base.diagnostic import excerpt, place
 from llmdo.extensions.spec import NO_COMMANDS
+from llmdo.foreign.bringing import without_rules
 from llmdo.foreign.edits import (
     FlowEdit,
     after_refusal,
@@ -131,6 +132,8 @@ def edit(project: Foreign, flow: Flow) -> FlowEdit | None:
 
     Without any it is that which leaves the least, with what has to go as well.
     """
+    if silencing := without_rules(project, flow):
+        return silencing
     edits = [*_edits(project, flow)]
     ending = [each for each in edits if not left_after(flow, each)]
     whole = min(ending, key=lambda each: leaves_milder(flow, each), default=None)

@@ -90,6 +90,8 @@ class FlowEdit(NamedTuple):
     """Whether what they still read is only the checkout of a workflow."""
     left_by: tuple[tuple[str, tuple[Capability, ...]], ...] = ()
     """The rules about the tool that it leaves, each with what it allows."""
+    silences: frozenset[Spot] = frozenset()
+    """The tools that stay, and bring no words after it."""
 
     def ends(self, spot: Spot) -> bool:
         """Whether a tool is no longer below the agent."""
@@ -165,7 +167,7 @@ def way_text(flow: Flow) -> str:
 def left_after(flow: Flow, after: FlowEdit) -> list[Spot]:
     """The tools by which a flow as grave is left after an edit: of the end that it is about, or of the fewer ones."""
     left = [each for each in flow.legs if each.guess == flow.guess and _stays(each, after)]
-    sources = _spots((source for each in left for source in each.sources), after)
+    sources = _bringing((source for each in left for source in each.sources), after)
     ends = _spots((end for each in left for end in each.ends if end.rank == flow.way), after)
     if not sources or not ends:
         return []
@@ -193,7 +195,7 @@ def rules_after(flow: Flow, after: FlowEdit) -> list[str]:
     brings = any(Capability(UNTRUSTED) in able for _, able in after.left_by)
     kept = after._replace(takes=after.takes - after.keeps)
     is_flow = any(
-        _spots(each.private, kept) and (brings or _spots(each.sources, after))
+        _spots(each.private, kept) and (brings or _bringing(each.sources, after))
         for each in flow.legs
         if each.guess == flow.guess
     )
@@ -211,7 +213,7 @@ def unsure_after(flow: Flow, after: FlowEdit, *, as_grave: bool) -> str:
     texts = []
     for guess, still in _STILL.items():
         sources = (source for each in left if each.guess == guess for source in each.sources)
-        spots = [each for each in _spots(sources, after) if each not in named_before]
+        spots = [each for each in _bringing(sources, after) if each not in named_before]
         named_before |= {*spots}
         others = [worker for worker, _, tool in spots if tool in taken]
         of_whom = f" of {agents_text(others)}" if len(others) == len(spots) else ""
@@ -251,13 +253,18 @@ def _stays(legs: FlowLegs, after: FlowEdit) -> bool:
     read = _spots(legs.private, after._replace(takes=after.takes - keeps))
     runs = _spots((each for each in legs.ends if each.rank <= WayOut.OWN_CODE), after)
     read = [each for each in read if runs or each[1] != _OF_COMMANDS]
-    return bool(_spots(legs.sources, after) and read and _ways_out([legs], after))
+    return bool(_bringing(legs.sources, after) and read and _ways_out([legs], after))
 
 
 def _ways_out(several: Iterable[FlowLegs], after: FlowEdit) -> list[Spot]:
     """The tools by which something gets out after an edit; a token without commands is none."""
     ends = _spots((end for each in several for end in each.ends), after)
     return [each for each in ends if each[2] not in _WITH_COMMANDS]
+
+
+def _bringing(sources: Iterable[Entrance], after: FlowEdit) -> list[Spot]:
+    """Those of the tools that bring words that still do so after an edit."""
+    return [each for each in _spots(sources, after) if each not in after.silences]
 
 
 def _spots(tools: Iterable[Entrance | UnaskedEnd], after: FlowEdit) -> list[Spot]:

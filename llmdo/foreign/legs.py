@@ -87,7 +87,7 @@ def places(project: Foreign, flow: Flow) -> list[Related]:
     return [
         Related(at.location, f"{leg.what}: `{leg_text(as_named(leg.path), leg.tool)}`")
         for leg, at in (
-            _by_gh(project, source[0]) or source,
+            _by_rule(project, source[0]) or source,
             _plainest(project, flow, private[0]) or private,
             way,
         )
@@ -95,20 +95,26 @@ def places(project: Foreign, flow: Flow) -> list[Related]:
     ]
 
 
-def _by_gh(project: Foreign, source: FlowLeg) -> tuple[FlowLeg, Place] | None:
-    """The leg of a stranger's words by a rule that lets a shell show them, and its place; None without such a rule."""
+def rules_bring(project: Foreign, leg: FlowLeg) -> bool:
+    """Whether only rules about commands have the tool at the end of a leg bring a stranger's words."""
+    grants = grants_of(project, leg)
+    bringing = [each for each in grants if UNTRUSTED in {raised.name for raised in each.capabilities}]
+    by_itself = any(each.rule_at is None or EXEC not in each.capabilities for each in bringing)
+    return bool(bringing) and len(bringing) < len(grants) and not by_itself
+
+
+def _by_rule(project: Foreign, source: FlowLeg) -> tuple[FlowLeg, Place] | None:
+    """The leg of a stranger's words by a rule that lets a shell bring them, and its place; None without such a rule."""
     given = grant_of(project, source)
     rule = given.rule_at if given else None
-    if (
-        given is None
-        or rule is None
-        or not rule.route
-        or not {*READS_GITHUB} <= {*map(str, given.capabilities)}
-    ):
+    if given is None or rule is None or not rule.route:
         return None
-    at = place_of(project, source._replace(is_ruled=True))
     text = rule.route[-1] if isinstance(rule.route[-1], str) else rule.data
-    if at != rule or not isinstance(text, str) or not _GH.match(text):
+    at = place_of(project, source._replace(is_ruled=True))
+    if at != rule or not isinstance(text, str):
+        return None
+    shows_github = {*READS_GITHUB} <= {*map(str, given.capabilities)} and _GH.match(text)
+    if not shows_github and not rules_bring(project, source):
         return None
     shown = text if _IN_SHELL.match(text) else f"{source.tool}({text})"
     *way, end = source.path

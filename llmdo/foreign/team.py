@@ -107,6 +107,8 @@ class Grant:
     """The rest of a sentence about who else loses it by that change, or by one of the rule that allows it."""
     is_free_anyway: bool = False
     """Whether it would be allowed without the rule at `rule_at` as well."""
+    brought_by: tuple[Place, ...] = ()
+    """The rules of settings by which a tool that is free anyway raises what it does not by itself."""
     unasked_by: tuple[str, ...] = ()
     """The rules of a list that allow it, as they are written; `loss` then says what follows without them."""
     unasked_in: tuple[str, ...] = ()
@@ -211,7 +213,7 @@ class Agent:
     format: str = ""
     """Its format, in a project with agents of several formats."""
     but: tuple[str, ...] = ()
-    """The tools that its file takes away again."""
+    """The tools that its file takes away again, or its client of an agent that is built in."""
     sandbox: str | None = None
     """The confinement of its commands, in words of its format; None if none is known."""
     permissions: Mapping[str, tuple[str, ...]] = field(default_factory=dict)

@@ -22,7 +22,7 @@ from llmdo.workspace import lock
 from llmdo.workspace import project as projects
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Sequence
 
     from llmdo.graph.enforcement import Enforcement
     from llmdo.graph.resolved import Graph
@@ -238,7 +238,7 @@ def why(request: WhyRequest, tell: Tell) -> WhyOutcome:
         meant = replace(wanted, toolset=request.name)
     reasons = (
         Ways(
-            rows=tuple(rows),
+            rows=_with_rules(read, rows),
             paths=tuple(every_path(read.analysis, origin, meant)) if request.all_paths else (),
             after=tuple(_after(read.analysis, origin, {row.capability for row in rows})),
         )
@@ -251,6 +251,15 @@ def why(request: WhyRequest, tell: Tell) -> WhyOutcome:
         read_from=graph.read_from,
         files_of=graph.settings.files_of,
     )
+
+
+def _with_rules(read: Opened, rows: Iterable[Row]) -> tuple[Row, ...]:
+    """The rows, of another tool's project with the rule that lets a tool bring a stranger's words."""
+    if not isinstance(read, Foreign):
+        return tuple(rows)
+    from llmdo.foreign.bringing import with_rule_of_words  # what only such projects need
+
+    return tuple(with_rule_of_words(read, row) for row in rows)
 
 
 def _after(analysis: Analysis, origin: Entry | Worker, wanted: Collection[Capability]) -> Iterator[FlowRow]:

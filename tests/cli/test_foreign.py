@@ -72,6 +72,14 @@ def test_why_prints_file_and_line_of_every_edge(project: Path) -> None:
     assert len(because) == len(set(because)) > 0
 
 
+def test_why_names_the_rule_that_alone_brings_a_strangers_words() -> None:
+    project = CASES / "LDO552" / "claude-rule-brings-words"
+    done = llmdo("why", "barn", "data.untrusted", "--from", "claude", ".", cwd=project)
+    assert 'because "data.untrusted" = "allowed" (.claude/settings.json:3)' in done.stdout
+    done = llmdo("why", "barn", "fs.read", "--from", "claude", ".", cwd=project)
+    assert 'because "fs.read" = "allowed" (built in)' in done.stdout
+
+
 @pytest.mark.parametrize("form", ["text", "json", "mermaid", "dot"])
 def test_every_drawing_says_where_it_is_from(project: Path, form: str) -> None:
     done = llmdo("graph", "--from", "claude", ".", "--format", form, cwd=project)

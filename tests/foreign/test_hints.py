@@ -44,10 +44,14 @@ def without(project: Foreign, edit: FlowEdit) -> Foreign:
     agents = named(project.team.agents)
     names, events = {id(agent): name for name, agent in agents.items()}, named_events(agents)
     gone = {(worker, _NUMBERED.sub("", toolset), tool) for worker, toolset, tool in edit.takes}
+    silent = {(worker, _NUMBERED.sub("", toolset), tool) for worker, toolset, tool in edit.silences}
 
     def edited(agent: Agent) -> Agent:
         name = names[id(agent)]
-        left = tuple(each for each in agent.grants if (name, each.toolset, each.tool) not in gone)
+        spots = [(each, (name, each.toolset, each.tool)) for each in agent.grants]
+        left = tuple(
+            each for each, spot in spots if spot not in gone and not (each.brought_by and spot in silent)
+        )
         of_events = events.get(name)
         runs = tuple(each for each in agent.events if (of_events, each.toolset, each.tool) not in gone)
         agent = replace(agent, events=runs)

@@ -178,7 +178,8 @@ class ClaudeSettings:
             if (loss := self._without_rules(line, mode)) is None:
                 is_unset = mode.at is None and not all(map(_is_in_settings, verdict.alike))
                 unless = self._unless(line, self.rules, mode) if is_unset else ""
-                yield replace(grant, is_free_anyway=True, condition=unless)
+                rules = tuple(rule.at for rule in verdict.alike)
+                yield replace(grant, is_free_anyway=True, condition=unless, brought_by=rules)
             else:
                 yield self._by_rules(replace(grant, loss=loss), line, ruling, approved)
 

@@ -247,6 +247,14 @@ def opencode_grants(site: Site, tree: Checkout) -> tuple[tuple[Grant, ...], bool
     return tuple(grants), not written
 
 
+def without_by_itself(site: Site, tree: Checkout) -> tuple[str, ...]:
+    """The tools that an agent built into opencode lacks where no file has rules, such as `edit` of `plan`."""
+    tables = [Place(each, ()) for each in documents_at(site, tree)]
+    name, _ = _chosen(site, Files(with_agents_read(site, tree), "opencode"), tables)
+    blocking = (each for each in built_in_rules(name, site.at) if each.decision == "blocked")
+    return tuple(each.tool for each in blocking if each.pattern == "*")
+
+
 def _opencode_tools(
     site: Site, token: TokenPermissions | None, rules: Sequence[PermissionRule]
 ) -> Iterator[tuple[str, PermissionRule | None, Grant]]:

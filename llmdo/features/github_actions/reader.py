@@ -41,6 +41,7 @@ from llmdo.features.github_actions.other_agents import (
     is_told_to_allow,
     opencode_grants,
     unread_agent,
+    without_by_itself,
 )
 from llmdo.features.github_actions.reacting import without_reaction
 from llmdo.features.github_actions.refusing import refused_conditions
@@ -190,6 +191,7 @@ def _agent(site: Site, tree: Checkout, problems: list[Diagnostic]) -> Agent:
         hides_secrets=_hides_secrets(site, grants),
         permissions={"deny": withheld} if (withheld := tuple(_withheld(site))) else {},
         inherits=inherits,
+        but=without_by_itself(site, tree) if inherits and site.run.program == "opencode" else (),
         asks=SECOND_MODEL,
         narrower=_narrower(site, tree),
         sandbox=FIREWALL if firewall else None,
