@@ -52,9 +52,9 @@ def _is_called_so(project: Foreign, agent: Agent) -> bool:
     return _WITHIN.split(agent.name)[-1].casefold() in {each.casefold() for each in names}
 
 
-def hint_about(one: Place, other: Place) -> str:
+def hint_about(place: Place, kept: Place) -> str:
     """What to do about two agents of one name, at their places: of copies one is enough."""
-    first, second = one.document.source, other.document.source
+    first, second = place.document.source, kept.document.source
     if first.path != second.path and first.text == second.text:
         return "take one of the two out"
     return "give it a name of its own"
