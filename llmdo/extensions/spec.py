@@ -36,6 +36,10 @@ class ForeignFormat:
     """
     product: str = ""
     """The tool that it belongs to, as people call it; left out, that is the name of the format."""
+    called: str = "agent"
+    """The word of its people for what counts as an agent here."""
+    in_folders: bool = False
+    """Whether all of its files are called alike, so that their folders have the names of the agents."""
     below: tuple[str, ...] = ()
     """Globs of files that only count where the tool starts in their folder: in folders below they are named."""
     has_plugins: bool = False

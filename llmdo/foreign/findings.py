@@ -25,6 +25,7 @@ from llmdo.foreign.gaining import beside_a_shell, brought_at, unasked_part
 from llmdo.foreign.generated import with_sources
 from llmdo.foreign.instead import MANY, few_tools, in_a_header
 from llmdo.foreign.lines import PUSHES
+from llmdo.foreign.namesakes import namesakes
 from llmdo.foreign.reading import IN_PLACE_OF_TEXT, below_cut, keyless, unspaced
 from llmdo.foreign.refusing import refuser
 from llmdo.foreign.team import NAME_TOOLS, Unread
@@ -123,24 +124,20 @@ def foreign_name_collision(project: Foreign) -> Iterator[Diagnostic]:
     """Two agents have one name.
 
     Which of them runs is up to the tool, and changes when a file moves. Both are looked at; the second is called
-    `NAME (2)`, unless its tool is known not to load it. Rename one of them. An agent of a project within the project
-    may have the name of another.
+    `NAME (2)`, unless its tool is known not to load it. Rename one of them: the finding is at that of which neither
+    the file nor the folder has the name, if the other's has. Of two copies one is enough. An agent of a project within
+    the project may have the name of another.
     """
     yield from _with_code(project, "LDO251")
-    first: dict[tuple[object, str], int] = {}
-    for number, agent in enumerate(project.team.agents):
-        # What lies before a hidden folder, such as `game/.claude`, is a project of its own, with names of its own.
-        # and beside it, an agent that its tool loads has the name of one that lies in a collection.
-        within = f"/{agent.path}".rpartition("/.")[:2]
-        other = project.team.agents[first.setdefault((within, agent.name), number)]
-        if other is not agent:
-            yield finding(
-                "LDO251",
-                agent.at.location,
-                f"`{agent.name}` is the name of another agent as well",
-                hint="give it a name of its own",
-                related=[Related(other.at.location, "the other one")],
-            )
+    for each in namesakes(project):
+        kind = project.spec_of(each.agent).called
+        yield finding(
+            "LDO251",
+            each.agent.at.location,
+            f"`{each.agent.name}` is the name of another {kind} as well",
+            hint=each.hint,
+            related=[Related(each.keeper.at.location, "the other one")],
+        )
 
 
 @reports("LDO350", "warning", acceptable=True)

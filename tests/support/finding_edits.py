@@ -51,7 +51,7 @@ if TYPE_CHECKING:
 
 _BETWEEN = re.compile(r"[;:?] (?=(?:[^`]*`[^`]*`)*[^`]*$)")
 _REST = re.compile(
-    r",? and what else it needs|, a server's tool as .*|, which (?:leaves the tools and commands that read|takes it away|allow as much)| and so on"
+    r",? and what else it needs|, a server's tool as .*|, which (?:leaves the tools and commands that read|takes it away|allows? as much)| and so on"
 )
 _STEP = re.compile(r", (?:and )?(?=(?:indent|put|take|write) )")
 _AT = re.compile(r"(?P<change>.*?) \((?P<place>[^() ]+)\)")
@@ -530,8 +530,8 @@ _FORMS: tuple[tuple[re.Pattern[str], Callable[[Edited, re.Match[str], Diagnostic
     ), _keys_mended),
     (re.compile(rf"write {_LINE} under `permissions`(?:, or deny .*)?"), _read_only_token),
     (re.compile(rf"write {_LINE} under its `env`(?:; `[^`]+` is a name that it does not read)?"), _into_env),
-    (re.compile(r"take this out, as `[^`]+` allows commands by name, and take (?P<also>.*)"), _out_of_both),
-    (re.compile(r"take this out, as `[^`]+` allows commands by name|take this out, and name the commands .*|take `trust` out, and name the tools .*|(?:take this line|take (?:the key `[^`]+`|this item)) out(?:, and the comma before it)?(?:, and allow by name what it needs)?"), _out),
+    (re.compile(r"take this out(?:, as `[^`]+`(?: and `[^`]+`)* allows? commands by name)?, and take (?P<also>.*)"), _out_of_both),
+    (re.compile(r"take this out, as `[^`]+`(?: and `[^`]+`)* allows? commands by name|take this out, and name the commands .*|take `trust` out, and name the tools .*|(?:take this line|take (?:the key `[^`]+`|this item)) out(?:, and the comma before it)?(?:, and allow by name what it needs)?"), _out),
     (re.compile(r"take (?:(?:the comment|all \d+ comments)(?: and )?)?(?:the `,`|each of the \d+ `,` before a `\]` or `\}`)? out"), only_json),
     (re.compile(r"take (?:this line|this|it) out|leave the key out|leave `[\w.-]+` out|remove `\w+`"), _out),
     (re.compile(r"leave it to each person's own `[^`]+`"), _out),

@@ -11,6 +11,7 @@ from llmdo.base.diagnostic import Related, excerpt_of_end, finding
 from llmdo.base.values import dataclass
 from llmdo.features.codex import FOLDER
 from llmdo.foreign.files import MOST_PLACES
+from llmdo.foreign.namesakes import hint_about
 from llmdo.syntax.discovery import leaves
 
 if TYPE_CHECKING:
@@ -92,5 +93,5 @@ def first_of_each(
             continue
         message = f"`{agent.name}` is the name of another agent as well, so Codex does not load this one"
         related = [Related(other.location, "the other one")]
-        hint = "give it a name of its own"
+        hint = hint_about(agent.at, other)
         files.problems.append(finding("LDO251", agent.at.location, message, hint=hint, related=related))

@@ -337,6 +337,11 @@ class Tools:
             yield replace(line.grant(at, ASKS, toolset=toolset), runs_in=EDITOR)
 
 
+def on_command_line_alone(name: str) -> bool:
+    """Whether the command line takes a name that VS Code does not."""
+    return name.casefold() in _THERE_ALONE
+
+
 def _alike(first: str, second: str) -> int:
     """The number of letters with which two texts begin alike."""
     return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(first, second, strict=False)))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from llmdo.base.diagnostic import Related, excerpt, finding, nearest
 from llmdo.base.values import dataclass, field
-from llmdo.features.copilot.tools import LONG_NAME, NAMES, SERVERS
+from llmdo.features.copilot.tools import LONG_NAME, NAMES, SERVERS, on_command_line_alone
 from llmdo.foreign import known_servers
 from llmdo.foreign.files import renaming
 from llmdo.foreign.meaning import meant_tool
@@ -26,11 +26,16 @@ _BY_MEANING = {
 }  # fmt: skip
 """The aliases for what the tools of other clients do."""
 _TO_MODELS = {
-    "execute_prompt": "agent", "executeprompt": "agent", "fetch_webpage": "fetch", "get_changed_files": "changes",
-    "get_errors": "problems", "insert_edit_into_file": "edit", "manage_todo_list": "todo",
-    "multi_replace_string_in_file": "edit", "replace_string_in_file": "edit", "semantic_search": "codebase",
+    "create_file": "edit", "execute_prompt": "agent", "executeprompt": "agent", "fetch_webpage": "fetch",
+    "file_search": "fileSearch", "get_changed_files": "changes", "get_errors": "problems", "grep_search": "search",
+    "insert_edit_into_file": "edit", "list_dir": "search", "manage_todo_list": "todo",
+    "multi_replace_string_in_file": "edit", "read_file": "read", "replace_string_in_file": "edit",
+    "run_in_terminal": "runInTerminal", "semantic_search": "codebase",
 }  # fmt: skip
-"""The names in `tools` for those by which VS Code offers, or offered, its tools to a model (vscode-copilot-chat)."""
+"""The names in `tools` for those by which VS Code offers, or offered, its tools to a model (vscode-copilot-chat).
+
+Some of them are in its documentation, as hooks are told them.
+"""
 _GITHUB_HAS = frozenset(
     {
         "branch", "branches", "commit", "commits", "copilot", "discussion", "discussions", "gist", "gists", "issue",
@@ -193,6 +198,14 @@ class UnknownNames:
         where = f" where {'it is' if len(tools) == 1 else 'they are'} not known" if is_elsewhere else ""
         named = f"{_listed(tools)}{_in_files(places, where)}"
         hint = self._as_server(first) or self._near[first] or ELSEWHERE[len(tools) > 1]
+        if self._near[first] and first.casefold() in _TO_MODELS:
+            comma = "," if len(places) > 1 else ""
+            in_editor = " in VS Code" if on_command_line_alone(first) else ""
+            message = (
+                f"`{excerpt(first)}`{_in_files(places)}{comma} is what models call the tool, and no "
+                f"name for `tools`{in_editor}"
+            )
+            return _finding(message, places, hint)
         if not self._homes[first]:
             message = f"neither Copilot's documentation nor a server of this project has {named}"
             return _finding(message, places, hint)

@@ -132,7 +132,10 @@ class AgentFile:
         return Place(self.text.document, route, of_key)
 
     def agent(self, *, is_entry: bool) -> Agent | None:
-        """The agent that the file declares; None, with the reason noted, if Gemini CLI does not load it."""
+        """The agent that the file declares; None, with the reason noted, if Gemini CLI does not load it.
+
+        A person starts it by `@NAME`, unless the session may not call it.
+        """
         if self._is_refused():
             return None
         header = self.header
@@ -140,8 +143,9 @@ class AgentFile:
         model = header.get("model")
         listed = self._listed()
         has_all = listed is None or any(tool == "*" for tool, _ in listed)
+        name = excerpt(text(header["name"]), MAX_NAME)
         return Agent(
-            name=excerpt(text(header["name"]), MAX_NAME),
+            name=name,
             at=at,
             path=self.path,
             prompt=self.text.prompt,
@@ -151,7 +155,7 @@ class AgentFile:
             grants=tuple(self._grants(at, listed)),
             inherits=not self.is_remote and has_all and self.home.rules.core is None,
             but=self.home.rules.without,
-            is_entry=is_entry,
+            is_entry=is_entry and any(self.home.rules.call(name, at)),
         )
 
     def _is_refused(self) -> bool:

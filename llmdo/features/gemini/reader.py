@@ -76,7 +76,7 @@ def _project(files: Files, settings: str, paths: Iterable[str]) -> Iterator[Agen
     if document is None or table(document.data, "experimental").get("enableAgents") is not False:
         agents = [
             agent
-            for agent in _agents(files, home, paths, is_entry=document is None)
+            for agent in _agents(files, home, paths, is_entry=True)
             if table(overrides, agent.name).get("enabled") is not False
         ]
     else:

@@ -242,16 +242,29 @@ def permissions_of(
     )
 
 
-def _fewer_commands(rule: PermissionRule, rules: Iterable[PermissionRule]) -> str:
+def _fewer_commands(rule: PermissionRule, rules: Sequence[PermissionRule]) -> str:
     """The hint for a rule that allows every command."""
-    by_name = [each for each in RULES.about(rules, SHELL) if each.pattern and each.decision == "allowed"]
-    lists = dict.fromkeys(f"`{_list_of(each)}`" for each in by_name if each is not rule)
-    if not lists:
-        return "take this out, and name the commands that ask too often, in `toolsSettings.shell.allowedCommands`"
-    others = [each for each in _as_wide(by_name, LINES[SHELL]) if each is not rule]
+    alike = _as_wide(rules, LINES[SHELL])
+    lists = dict.fromkeys(
+        f"`{_list_of(each)}`"
+        for each in RULES.about(rules, SHELL)
+        if each.pattern and each.decision == "allowed" and each not in alike
+    )
+    others = [each for each in alike if each is not rule]
     wide = " and ".join(_out_of(name, each) for name, each in _by_list(others).items())
-    also = f", and take {wide}, which allow as much" if wide else ""
-    return f"take this out, as {' and '.join(lists)} allows commands by name{also}"
+    as_much = f"{wide}, which allow{'' if len(others) > 1 else 's'} as much" if wide else ""
+    if lists:
+        allow = f"{' and '.join(lists)} allow{'' if len(lists) > 1 else 's'} commands by name"
+        return f"take this out, as {allow}{f', and take {as_much}' if wide else ''}"
+    name_them = f"name the commands that ask too often, in `{_commands_of(rule.at.document)}`"
+    return f"take this out, and take {as_much}; {name_them}" if wide else f"take this out, and {name_them}"
+
+
+def _commands_of(document: Document) -> str:
+    """The list of allowed commands in the settings of the shell, by the name of it that the document has."""
+    settings = table(document.data, "toolsSettings")
+    name = next((each for each in ("shell", SHELL, *NAMES[SHELL]) if each in settings), "shell")
+    return f"toolsSettings.{name}.allowedCommands"
 
 
 def _of_tool(name: str, decision: Decision, at: Place) -> PermissionRule:

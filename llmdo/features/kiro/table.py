@@ -21,7 +21,7 @@ TABLE = (
     Line("fs_write", EDITS, "allowed", "declared", _AUTOPILOT),
     Line("code", EDITS, "allowed", "declared", _CODE),
     Line("execute_bash", RUNS, "needs_approval", "open", _TOOLS),
-    Line("use_aws", (capability_of("aws"),), "needs_approval", "open", _TOOLS),
+    Line("use_aws", (capability_of("aws"), "net.connect:amazonaws.com"), "needs_approval", "open", _TOOLS),
     Line("web_fetch", FETCHES, "needs_approval", "declared", _TOOLS),
     Line("web_search", SEARCHES, "needs_approval", "declared", _TOOLS),
     Line("subagent", ("agent.delegate",), "needs_approval", "declared", _AGENTS),

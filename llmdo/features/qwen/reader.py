@@ -79,7 +79,7 @@ def read(tree: Tree) -> Team:
         agent
         for path in paths
         if path.endswith(".md") and (content := files.text(path, KEYS))
-        for agent in _QwenAgent(files, home, path, content).agents(is_entry=document is None)
+        for agent in _QwenAgent(files, home, path, content).agents()
     ]
     own = {agent.name for agent in agents}
     if document and ANY not in own:
@@ -225,7 +225,7 @@ class _QwenAgent:
     def _place(self, *route: str | int, of_key: bool = False) -> Place:
         return Place(self.text.document, route, of_key)
 
-    def agents(self, *, is_entry: bool) -> Iterator[Agent]:
+    def agents(self) -> Iterator[Agent]:
         """The agent that the file declares; none, with the reason noted, if Qwen Code does not load it."""
         header = self.text.document.data
         if refusal := self._refusal():
@@ -245,8 +245,9 @@ class _QwenAgent:
         listed = [name for name, _ in self._listed()]
         inherits = self._is_unread() or not listed or "*" in listed
         model = header.get("model")
+        name = excerpt(str(header["name"]), MAX_NAME)
         yield Agent(
-            name=excerpt(str(header["name"]), MAX_NAME),
+            name=name,
             at=at,
             path=self.path,
             prompt=self.text.prompt,
@@ -260,7 +261,7 @@ class _QwenAgent:
             ),
             inherits=inherits,
             but=tuple(sorted(without)),
-            is_entry=is_entry,
+            is_entry=any(self.home.rules.call(name, at)),  # as a person names it in a session
         )
 
     def _names(self, key: str) -> Iterator[str]:

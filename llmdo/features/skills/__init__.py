@@ -19,7 +19,13 @@ EXTENSION = Extension(
     name="skills",
     formats={
         "skills": ForeignFormat(
-            FILES, "llmdo.features.skills", "skills", below=(".agents/skills/*/SKILL.md",), is_shared=True
+            FILES,
+            "llmdo.features.skills",
+            "skills",
+            called="skill",
+            in_folders=True,
+            below=(".agents/skills/*/SKILL.md",),
+            is_shared=True,
         )
     },
 )
