@@ -59,6 +59,7 @@ from llmdo.foreign.instead import (
     loss_of,
     name_at,
     runs_commands,
+    without_rule,
 )
 from llmdo.foreign.legs import (
     FlowLeg,
@@ -412,7 +413,7 @@ def _edit(project: Foreign, leg: FlowLeg) -> str | None:
         change, lost, at = instead.change, instead.lost or lost, instead.at or at
         lost += _also(project, at, lost) if spec.switches_tools else given.also
     elif leg.is_ruled and given.rule_at:
-        change, at = _without_rule(given, at, f"tighten {key or 'the rule'}, which allows {name}")
+        change, at = without_rule(given, at, f"tighten {key or 'the rule'}, which allows {name}")
     elif not key:
         span = at.location.span
         is_named = span is not None and given.tool in at.document.source.marked(span)
@@ -427,20 +428,6 @@ def _edit(project: Foreign, leg: FlowLeg) -> str | None:
     if agent and given.server and given.at.of_key and at == given.at:
         lost += lost_as_well(project, given, leg.path[-2].name)
     return f"{placed(given, change, place_of_change(agent, given, change, at))}; {lost}"
-
-
-def _without_rule(given: Grant, at: Place, otherwise: str) -> tuple[str, Place]:
-    """The change, with its place, for a rule of which no format says how it asks.
-
-    The tool leaves the agent's own list, in which each may need a line of its own; an empty one may give every tool.
-    """
-    own = given.at
-    if not own.route or not isinstance(own.route[-1], int):
-        return otherwise, at
-    others = own._replace(route=own.route[:-1]).data
-    if not isinstance(others, list) or len(others) < 2:
-        return otherwise, at
-    return f"take `{name_at(given, own)}` out of {key_around(own)}", own
 
 
 def _is_looked_at(given: Grant, change: str) -> bool:

@@ -369,6 +369,20 @@ def name_at(given: Grant, at: Place) -> str:
     return excerpt(marked if is_rule or is_alias else given.tool, LONGEST)
 
 
+def without_rule(given: Grant, at: Place, otherwise: str) -> tuple[str, Place]:
+    """The change, with its place, for a rule of which no format says how it asks.
+
+    The tool leaves the agent's own list, in which each may need a line of its own; an empty one may give every tool.
+    """
+    own = given.at
+    if not own.route or not isinstance(own.route[-1], int):
+        return otherwise, at
+    others = own._replace(route=own.route[:-1]).data
+    if not isinstance(others, list) or len(others) < 2:
+        return otherwise, at
+    return f"take `{name_at(given, own)}` out of {key_around(own)}", own
+
+
 def is_listed(at: Place, tool: str) -> bool:
     """Whether a tool is an item of the value at a place, or of a value around it."""
     return at.of_key or any(isinstance(step, int) for step in at.route) or tool in str(at.data)
