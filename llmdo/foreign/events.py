@@ -43,7 +43,9 @@ UNTRUSTED = Capability("data.untrusted")
 CONNECTS = "net.connect"
 RUNS = tuple(map(Capability, RUNS_OWN))
 
-_VARIABLE = re.compile(r"\$\{?(?:[A-Z]+_(?P<which>PROJECT_DIR|PLUGIN_ROOT)|extensionPath)\}?/?")
+_VARIABLE = re.compile(r"\$\{?(?:[A-Z]+_(?P<which>PROJECT_DIR|WORKTREE_PATH|PLUGIN_ROOT)|extensionPath)\}?/?")
+_OF_PROJECT = ("PROJECT_DIR", "WORKTREE_PATH")
+"""The ends of the variables that hold the project's folder."""
 _TOP = re.compile(r"\$\(git rev-parse --show-toplevel\)/?")
 _WORD = re.compile(r"[^\s\"'`;|&<>()]+")
 _SCRIPT = re.compile(r".*\.(?:bash|cjs|js|mjs|ps1|py|rb|sh|ts|zsh)")
@@ -315,7 +317,7 @@ def project_scripts(files: Files, command: str, root: str = "") -> Iterator[tupl
     """The project's own scripts that a command names, each with its text; `root` is the folder of its plugin."""
     prefix = f"{root}/" if root else ""
     plain = _TOP.sub("", command.replace('"', ""))
-    plain = _VARIABLE.sub(lambda variable: "" if variable["which"] == "PROJECT_DIR" else prefix, plain)
+    plain = _VARIABLE.sub(lambda variable: "" if variable["which"] in _OF_PROJECT else prefix, plain)
     for word in list(dict.fromkeys(_WORD.findall(plain)))[:MANY]:
         path = posixpath.normpath(word)
         if not _SCRIPT.fullmatch(word) or path.startswith(("/", "..", "~", "$")):

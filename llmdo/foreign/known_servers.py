@@ -83,7 +83,7 @@ _KNOWN = {
         "linkup", "perplexity", "search", "searxng", "serpapi", "serper", "tavily",
     ),
     WellKnownServer((*_PAGES, DATA)): ("browsermcp",),
-    WellKnownServer(_PAGES): ("chrome", "fetch", "firecrawl", "puppeteer"),
+    WellKnownServer(_PAGES): ("api.ref.tools", "chrome", "fetch", "firecrawl", "puppeteer", "ref-tools-mcp"),
     WellKnownServer(_PAGES, unmarked=_LOOKING): ("playwright",),
     WellKnownServer(_PAGES, unmarked=_LISTING, looking=_SHOWING): ("chrome-devtools-mcp",),
     WellKnownServer(("mcp.call",)): ("everything", "memory", "thinking", "time"),
@@ -93,8 +93,8 @@ _KNOWN = {
 _ANY_SEARCH = "search"
 """The word of servers that search the web, unless another known word says what they search."""
 _SEARCHING = frozenset({
-    "brave", "duckduckgo", "exa", "firecrawl", "kagi", "kagimcp", "linkup", "perplexity", "searxng", "serpapi",
-    "serper", "tavily",
+    "api.ref.tools", "brave", "duckduckgo", "exa", "firecrawl", "kagi", "kagimcp", "linkup", "perplexity",
+    "ref-tools-mcp", "searxng", "serpapi", "serper", "tavily",
 })  # fmt: skip
 """The words of servers that search the web, whatever else they do."""
 

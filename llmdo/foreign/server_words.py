@@ -15,9 +15,9 @@ OPEN_SERVERS = frozenset(
     {
         "brave", "browser", "browserbase", "browsermcp", "chrome", "crawl", "discord", "duckduckgo", "exa", "fetch",
         "firecrawl", "github", "gitlab", "gmail", "imap", "jira", "kagi", "kagimcp", "linear", "linkup", "mail",
-        "outlook", "perplexity", "playwright", "puppeteer", "reddit", "rss", "scrape", "search", "searxng", "selenium",
-        "sentry", "serpapi", "serper", "slack", "tavily", "telegram", "twitter", "web", "whatsapp", "youtube",
-        "zendesk",
+        "outlook", "perplexity", "playwright", "puppeteer", "reddit", "reftools", "rss", "scrape", "search", "searxng",
+        "selenium", "sentry", "serpapi", "serper", "slack", "tavily", "telegram", "twitter", "web", "whatsapp",
+        "youtube", "zendesk",
     }
 )  # fmt: skip
 """Words in a server's name or start that show that it brings anybody's text, and sends."""
@@ -25,7 +25,8 @@ ONLY_SEARCH = frozenset({"brave", "perplexity", "search", "serpapi", "youtube"})
 """Those of them that only search."""
 PAGES = ONLY_SEARCH | {
     "browser", "browserbase", "browsermcp", "chrome", "crawl", "duckduckgo", "exa", "fetch", "firecrawl", "kagi",
-    "kagimcp", "linkup", "playwright", "puppeteer", "scrape", "searxng", "selenium", "serper", "tavily", "web",
+    "kagimcp", "linkup", "playwright", "puppeteer", "reftools", "scrape", "searxng", "selenium", "serper", "tavily",
+    "web",
 }  # fmt: skip
 """Those of them that bring the pages that an agent chooses to read, not what somebody sends."""
 
@@ -50,6 +51,8 @@ _NEW_WORD = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _PRODUCT = re.compile(r"DuckDuckGo|GitHub|GitLab|WhatsApp|YouTube")
 """A name that is one word."""
 _VARIABLE = re.compile(r"[A-Z][A-Z0-9_]*(?:=.*)?")
+_OF_TWO_WORDS = re.compile(r"\b(?P<first>ref)[-.](?P<second>tools)\b")
+"""A name that only both of its words together show."""
 _NO_SERVER = re.compile(r"github[-_]?copilot")
 """The name of a product in the names of extensions of VS Code, which bring nothing from GitHub."""
 _FROM_A_FORGE = re.compile(
@@ -66,7 +69,8 @@ def server_words(name: str, toolset: Toolset) -> frozenset[str]:
             return frozenset()
         args = (_FROM_A_FORGE.sub("", arg) for arg in server.args if not _VARIABLE.fullmatch(arg))
         parts += [server.command or "", *args, server.url or ""]
-    return frozenset(_WORD.findall(_NO_SERVER.sub("", " ".join(parts).lower())))
+    start = _OF_TWO_WORDS.sub(r"\g<first>\g<second>", _NO_SERVER.sub("", " ".join(parts).lower()))
+    return frozenset(_WORD.findall(start))
 
 
 def own_name(toolset: str, tool: str) -> str:

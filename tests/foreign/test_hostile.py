@@ -54,7 +54,13 @@ FILES = {
         ".github/hooks/d.json",
         ".mcp.json",
     ),
-    "cursor": (".cursor/agents/a.md", ".cursor/cli.json", ".cursor/mcp.json", ".cursor/hooks.json"),
+    "cursor": (
+        ".cursor/agents/a.md",
+        ".cursor/cli.json",
+        ".cursor/mcp.json",
+        ".cursor/hooks.json",
+        ".cursor/worktrees.json",
+    ),
     "docker-agent": ("team.yaml", ".github/agents/other.yml"),
     "fast-agent": (
         ".fast-agent/agent-cards/a.md",

@@ -63,15 +63,29 @@ def listed(matcher: str) -> list[str]:
 
 
 def meant(matcher: str) -> str | None:
-    """The matcher that does what a list of names means that are none; None for a regular expression."""
+    """The matcher that does what a list of names means that are none; None for a regular expression, or an unknown one.
+
+    Names with a blank between them are meant as a list where each is one of a tool.
+    """
     if not PLAIN.fullmatch(matcher):
         return None
-    names = (_BY_LETTERS.get(name.lower(), f"{name.rstrip('_')}__.*") for name in listed(matcher))
-    return "|".join(dict.fromkeys(names))
+    names = [_meant(name) for name in listed(matcher)]
+    return "|".join(dict.fromkeys(filter(None, names))) if all(names) else None
+
+
+def _meant(name: str) -> str | None:
+    """The matcher for what a name in a list means; None if that is unknown."""
+    words = name.split()
+    if len(words) > 1:
+        tools = [_BY_LETTERS.get(word.lower(), "") for word in words]
+        return "|".join(tools) if all(tools) else None
+    return _BY_LETTERS.get(name.lower(), f"{name.rstrip('_')}__.*")
 
 
 def _is_no_name(name: str) -> bool:
-    """Whether the name in a list is certainly that of no tool: a server's, or a tool's in other letters."""
+    """Whether the name in a list is certainly that of no tool: one with a blank, a server's, or in other letters."""
+    if not _IN_NO_NAME.isdisjoint(name):
+        return True
     if name.startswith("mcp__"):
         return not name.removeprefix("mcp__").partition("__")[2]
     return name not in LINES and name.lower() in _BY_LETTERS

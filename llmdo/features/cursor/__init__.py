@@ -10,7 +10,8 @@ EDITOR = ".cursor/permissions.json"
 SERVERS = ".cursor/mcp.json"
 SANDBOX = ".cursor/sandbox.json"
 HOOKS = ".cursor/hooks.json"
-FILES = (*AGENTS, COMMAND_LINE, EDITOR, SERVERS, SANDBOX, HOOKS)
+WORKTREES = ".cursor/worktrees.json"
+FILES = (*AGENTS, COMMAND_LINE, EDITOR, SERVERS, SANDBOX, HOOKS, WORKTREES)
 
 EXTENSION = Extension(
     name="cursor",

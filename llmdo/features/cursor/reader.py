@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING
 from llmdo.base.diagnostic import excerpt, finding
 from llmdo.base.parts import text
 from llmdo.base.values import dataclass, replace
-from llmdo.features.cursor import AGENTS, COMMAND_LINE, EDITOR, HOOKS, SANDBOX, SERVERS
+from llmdo.features.cursor import AGENTS, COMMAND_LINE, EDITOR, HOOKS, SANDBOX, SERVERS, WORKTREES
 from llmdo.features.cursor.header import agent_text, is_true, opening, rules_around, unquoted
 from llmdo.features.cursor.permissions import LINES, CursorPermissions, permissions_of
 from llmdo.features.cursor.table import TABLE
+from llmdo.features.cursor.worktrees import worktree_events
 from llmdo.foreign import reading
 from llmdo.foreign.events import ClientEvents
 from llmdo.foreign.files import Files
@@ -94,7 +95,7 @@ class _Home:
     permissions: CursorPermissions
     servers: Mapping[str, tuple[Server, Place]]
     events: tuple[Grant, ...]
-    """The hooks."""
+    """The hooks, and the commands for worktrees."""
 
     def everything(self, at: Place) -> Iterator[Grant]:
         """Every tool that no file takes away."""
@@ -132,8 +133,9 @@ class _Home:
 
 def _home(files: Files) -> _Home:
     """The data in the JSON files of the project, with ineffective settings noted."""
-    command_line, editor, servers, sandbox, hooks = (
-        files.json(_path(files.tree, path)) for path in (COMMAND_LINE, EDITOR, SERVERS, SANDBOX, HOOKS)
+    command_line, editor, servers, sandbox, hooks, worktrees = (
+        files.json(_path(files.tree, path))
+        for path in (COMMAND_LINE, EDITOR, SERVERS, SANDBOX, HOOKS, WORKTREES)
     )
     known: dict[str, tuple[Server, Place]] = {}
     if servers:
@@ -145,9 +147,12 @@ def _home(files: Files) -> _Home:
     if sandbox:
         files.misspelt_keys(sandbox, SANDBOX_KEYS)
     permissions = permissions_of(files, command_line, editor, hooks)
-    settings = tuple(document for document in (command_line, editor, servers, sandbox, hooks) if document)
+    documents = (command_line, editor, servers, sandbox, hooks, worktrees)
     tables = [Place(hooks, ("hooks",))] if hooks else []
-    return _Home(settings, permissions, known, tuple(ClientEvents(files).hooks(tables, reads=READS)))
+    events = [*ClientEvents(files).hooks(tables, reads=READS)]
+    if worktrees:
+        events += worktree_events(files, worktrees)
+    return _Home(tuple(filter(None, documents)), permissions, known, tuple(events))
 
 
 def _path(tree: Tree, path: str) -> str:

@@ -11,7 +11,8 @@ from llmdo.features.claude.modes import BYPASSES
 from llmdo.features.claude.rules import RULES
 from llmdo.features.github_actions.checkout import json_of
 from llmdo.features.github_actions.claude_options import is_of_action, without_tool
-from llmdo.features.github_actions.tokens import SENDS, by_github_tool, granted, writes
+from llmdo.features.github_actions.table import SENDS
+from llmdo.features.github_actions.tokens import by_github_tool, granted, writes
 from llmdo.features.github_actions.workflow import own_checkout, texts_of_step
 from llmdo.foreign import servers
 from llmdo.graph.described import Server

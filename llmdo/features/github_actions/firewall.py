@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from llmdo.base.parts import table, text
 from llmdo.base.values import dataclass, replace
+from llmdo.features.github_actions.table import SENDS
 from llmdo.features.github_actions.tokens import granted
 from llmdo.foreign import servers
 from llmdo.foreign.lines import FETCHES, READS_GITHUB
@@ -128,7 +129,7 @@ def gateway_grants(site: Site) -> Iterator[Grant]:
         for name in _object_after(_OUTPUTS, script):
             if name not in _ABOUT_THE_RUN:
                 tool = f"safe-outputs.{name.replace('_', '-')}"
-                yield granted(tool, tool, ("net.connect:github.com",), site.at)
+                yield granted(tool, tool, (SENDS,), site.at)
 
 
 def _of_github(site: Site, server: Mapping[str, object]) -> Grant:

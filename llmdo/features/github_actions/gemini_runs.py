@@ -14,7 +14,6 @@ from llmdo.features.gemini import SETTINGS
 from llmdo.features.github_actions.gemini_releases import LIMITS_SERVERS, is_surely_before, is_surely_from
 from llmdo.features.github_actions.table import LINES
 from llmdo.features.github_actions.tokens import (
-    SENDS,
     by_command,
     by_github_tool,
     by_shell,
@@ -223,7 +222,7 @@ def _gemini_command(site: Site, kept: set[str], entry: str, command: str, at: Pl
     pattern = f"{command}:*"
     if commands(pattern) != UNLISTED:
         site = replace(site, variables={name: each for name, each in site.variables.items() if name in kept})
-    redirected = () if _mode(site) == "default" else (*WRITES, SENDS)
+    redirected = () if _mode(site) == "default" else (*WRITES, "net.connect")
     for grant in by_command(site, token_of(site), pattern, "run_shell_command", at):
         names = {str(each) for each in grant.capabilities}
         if not kept and is_about_environment(command):

@@ -48,7 +48,7 @@ from llmdo.features.github_actions.refusing import refused_conditions
 from llmdo.features.github_actions.table import LINES
 from llmdo.features.github_actions.tokens import acts_as_app, granted, pushes_later, without_contents
 from llmdo.features.github_actions.walking import WorkflowWalk
-from llmdo.features.github_actions.workflow import AFTER_A_RUN, OTHER, texts_of_step
+from llmdo.features.github_actions.workflow import AFTER_A_RUN, CALLED, OTHER, filled, texts_of_step
 from llmdo.foreign.edits import names_text
 from llmdo.foreign.events import models_addresses
 from llmdo.foreign.team import MAX_NAME, Agent, Team, capability_of
@@ -86,6 +86,10 @@ _STRANGERS = re.compile(
     r"|event\.pull_request\.head\.(?:ref|label)\b|head_ref\b|event\.workflow_run\.head_branch\b)[^}]*\}\}"
 )
 """An expression that puts a stranger's text into a script."""
+_OF_AN_EVENT = re.compile(
+    r"\$\{\{[^}]*github\.event\.(comment|discussion|issue|review)\.(?:body|title)\b[^}]*\}\}"
+)
+"""An expression for the text of an event at which a workflow has its secrets, whoever wrote it."""
 _OUTPUT = re.compile(r"\bsteps\.([\w-]+)\.outputs\b")
 _OUTPUT_OF_A_JOB = re.compile(r"\bneeds\.([\w-]+)\.outputs\.([\w-]+)")
 _LOOKS_UP = re.compile(
@@ -272,6 +276,7 @@ def _of_trigger(site: Site) -> Iterator[Grant]:
         yield granted(f"on.{name}", name, capabilities, at, narrower=narrower, loss=_NO_EFFECT)
     yield from _of_steps_before(site)
     if not site.trigger.untrusted_names:
+        yield from _of_a_call(site)
         return
     script = text(site.step.get("run"))
     if expressions := list(dict.fromkeys(each[0] for each in _STRANGERS.finditer(script))):
@@ -292,6 +297,16 @@ def _of_trigger(site: Site) -> Iterator[Grant]:
         if text(step.get("uses")).startswith("actions/checkout@") and is_strange:
             line = LINES["checkout of a pull request"]
             yield granted("checkout", "checkout", line.capabilities, site.place(site.run.key))
+
+
+def _of_a_call(site: Site) -> Iterator[Grant]:
+    """The text of the event of whoever calls a workflow, if the step names it."""
+    words = {key: value for key, value in site.step.items() if key != "if"}
+    named = set(_OF_AN_EVENT.findall(filled(texts_of_step(words), site.inputs)))
+    if any(map(site.trigger.may_hand_on, named)):
+        narrower = "let an `if` say who may start it and whose text it reads"
+        capabilities, at = LINES["on.workflow_call"].capabilities, site.trigger.events[CALLED]
+        yield granted(f"on.{CALLED}", CALLED, capabilities, at, narrower=narrower, loss=_NO_EFFECT)
 
 
 def _of_steps_before(site: Site) -> Iterator[Grant]:

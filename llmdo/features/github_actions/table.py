@@ -8,6 +8,9 @@ from llmdo.features.gemini.table import TABLE as GEMINI
 from llmdo.features.opencode.table import TABLE as OPENCODE
 from llmdo.foreign.lines import EDITS, FETCHES, READS_GITHUB, RUNS, RUNS_OWN, SERVES, WRITES, Line
 
+SENDS = "net.connect:github.com"
+"""What a call that changes something on GitHub sends: to that host alone, where anybody may read it."""
+
 _EVENTS = "https://docs.github.com/en/actions/reference/workflows-and-actions/events-that-trigger-workflows"
 _TOKEN = "https://docs.github.com/en/actions/reference/workflows-and-actions/workflow-syntax#permissions"  # noqa: S105
 _INJECTION = "https://docs.github.com/en/actions/concepts/security/script-injections"
@@ -37,9 +40,9 @@ TABLE = (
     Line("checkout of a pull request", ("data.untrusted",), "allowed", "declared", _CLAUDE_ACTION),
     Line("needs.JOB", ("data.untrusted",), "allowed", "declared", _INJECTION),
     Line("steps.STEP", ("data.untrusted",), "allowed", "declared", _INJECTION),
-    Line("permissions.SCOPE: write", ("net.connect", "x.github.SCOPE-write"), "allowed", "declared", _TOKEN),
+    Line("permissions.SCOPE: write", (SENDS, "x.github.SCOPE-write"), "allowed", "declared", _TOKEN),
     Line("permissions.SCOPE: read", READS_GITHUB, "allowed", "declared", _TOKEN),
-    Line("permissions, where no file says them", ("net.connect", "x.github.any"), "allowed", "open", _TOKEN),
+    Line("permissions, where no file says them", (SENDS, "x.github.any"), "allowed", "open", _TOKEN),
     Line("env.SECRET", ("secret.read",), "allowed", "declared", _TOKEN),
     *(
         Line(
@@ -51,10 +54,8 @@ TABLE = (
         )
         for name in CLAUDE_TOOLS
     ),
-    Line(
-        "claude: git push", ("net.connect", "x.github.contents-write"), "blocked", "declared", _CLAUDE_ACTION
-    ),
-    Line("claude: gh", ("net.connect", "x.github.SCOPE-write"), "blocked", "declared", _CLAUDE_ACTION),
+    Line("claude: git push", (SENDS, "x.github.contents-write"), "blocked", "declared", _CLAUDE_ACTION),
+    Line("claude: gh", (SENDS, "x.github.SCOPE-write"), "blocked", "declared", _CLAUDE_ACTION),
     Line("claude: mcp__github__TOOL", (*SERVES, "x.github.read"), "blocked", "declared", _CLAUDE_TOOLS),
     Line("claude: mcp__SERVER__TOOL", SERVES, "blocked", "open", _CLAUDE_TOOLS),
     *(

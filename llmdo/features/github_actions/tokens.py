@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from llmdo.base.diagnostic import place
 from llmdo.base.parts import items, table, text
+from llmdo.features.github_actions.table import SENDS
 from llmdo.features.github_actions.workflow import WRITABLE, TokenPermissions, filled, written
 from llmdo.foreign.commands import commands, requests, saves
 from llmdo.foreign.gh import shown_by_gh
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
 ORIGIN = "the workflow runs unattended"
 ANYTHING = "x.github.any"
 """The capability of a token with unknown permissions."""
-SENDS = "net.connect"
 
 OF_AN_APP = {"contents": "write", "issues": "write", "pull-requests": "write"}
 """The permissions of the token of the GitHub App of Claude or of opencode, whatever the job says."""

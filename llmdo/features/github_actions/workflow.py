@@ -7,11 +7,11 @@ import re
 from typing import TYPE_CHECKING
 
 from llmdo.base.parts import items, table, text, texts
-from llmdo.base.values import dataclass, replace
+from llmdo.base.values import dataclass, field, replace
 from llmdo.features.github_actions.conditions import guarded, is_about_own_commits, narrowed
 from llmdo.foreign.lines import WRITTEN_BY_STRANGERS
 from llmdo.foreign.scripts import commands
-from llmdo.graph.start import Start, fewer
+from llmdo.graph.start import OUTSIDERS, Start, fewer
 from llmdo.syntax.document import Place
 
 if TYPE_CHECKING:
@@ -48,6 +48,10 @@ _OWN = re.compile(r"(?:\$\{\{\s*github\.(?:repository|event\.repository\.full_na
 """The repository of a checkout that is the own one."""
 _OPENED = ("discussion", "issues", "pull_request_target")
 """Events that an author causes by opening something, which nobody has written anything else into yet."""
+_OF_A_CALLER = {
+    "comment": "issue_comment", "discussion": "discussion", "issue": "issues", "review": "pull_request_review",
+}  # fmt: skip
+"""By what a text is of, the event of a caller that the author of that text causes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +66,8 @@ class Trigger:
     """The events whose text members alone write."""
     by_authors: frozenset[str] = frozenset()
     """The events that nobody but the author of their text causes."""
+    calling: Starters = field(default_factory=dict)
+    """The events of unknown callers that pass the conditions so far, with the people who may cause them then."""
 
     def checked(self, by: Starter) -> Trigger:
         """The trigger of an agent that turns away all but these people: what its author causes is by one of them."""
@@ -80,6 +86,7 @@ class Trigger:
             self,
             starters=narrowed(words, self.starters),
             by_members=self.by_members | {AFTER_A_RUN} if is_own else self.by_members,
+            calling=narrowed(words, self.calling),
         )
 
     def guarded(self, by: Starter) -> Trigger:
@@ -95,6 +102,11 @@ class Trigger:
         for event, each in self.starters.items():
             yield Start(event, each if event == unchecked else fewer(each, by), self.events[event])
 
+    def may_hand_on(self, thing: str) -> bool:
+        """Whether an unknown caller hands on what a stranger wrote: a call has the event of its caller."""
+        by = self.calling.get(_OF_A_CALLER.get(thing, ""))
+        return CALLED in self.starters and by in OUTSIDERS
+
     @property
     def untrusted_names(self) -> frozenset[str]:
         """The events with a stranger's text."""
@@ -104,7 +116,7 @@ class Trigger:
     def untrusted(self) -> Iterator[tuple[str, Place]]:
         """The events with a stranger's text.
 
-        A call is none: callers in the repository are read as such, and another one is a person's own choice.
+        A call is none: callers in the repository are read as such, and what others pass is a person's own choice.
         """
         for name, place in self.events.items():
             if name in self.starters and name in WRITTEN_BY_STRANGERS and name not in self.by_members:
@@ -123,7 +135,8 @@ def trigger_of(document: Document) -> Trigger:
         events[name] = Place(document, ("on", name), of_key=True)
     by_authors = {name for name in _OPENED if _types(table(on).get(name)) == {"opened"}}
     starters = {name: _starter(name, table(on).get(name)) for name in events}
-    return Trigger(events, starters, by_authors=frozenset(by_authors))
+    calling = {name: _starter(name, {}) for name in _OF_A_CALLER.values()} if CALLED in events else {}
+    return Trigger(events, starters, by_authors=frozenset(by_authors), calling=calling)
 
 
 def _starter(name: str, event: object) -> Starter:

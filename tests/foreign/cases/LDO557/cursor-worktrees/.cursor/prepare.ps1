@@ -1,0 +1,1 @@
+Invoke-WebRequest https://seeds.example.com/list -OutFile list.txt

@@ -1,0 +1,2 @@
+npm ci
+cp "$ROOT_WORKTREE_PATH/.env" .env
