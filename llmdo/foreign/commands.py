@@ -164,7 +164,7 @@ def commands(
     is_open = is_prefix or "*" in pattern
     if not words or "*" in words[0]:
         return UNLISTED if is_open else EXEC
-    words = tuple(itertools.takewhile(lambda word: "*" not in word, words))
+    words = _before_open_quote(tuple(itertools.takewhile(lambda word: "*" not in word, words)))
     if words[:2] in _SHOWING:
         return EXEC
     if _name(words[0]) in _REQUESTS or words[0] in asked:
@@ -173,6 +173,18 @@ def commands(
         return UNLISTED
     options = _UNSEEN if sees_options else _RUN_BY_OPTION
     return UNLISTED if is_open and _runs_others(tuple(map(_name, words)), options) else EXEC
+
+
+def _before_open_quote(words: tuple[str, ...]) -> tuple[str, ...]:
+    """The words before the text, such as the code of `python -c '`, that goes on where they end; else all of them."""
+    quote, start = "", len(words)
+    for number, word in enumerate(words):
+        for letter in word:
+            if letter == quote:
+                quote, start = "", len(words)
+            elif not quote and letter in "'\"":
+                quote, start = letter, number
+    return words[:start] or words
 
 
 def gone_on(pattern: str) -> Iterator[str]:

@@ -93,6 +93,7 @@ def test_other_patterns_are_part_of_it(pattern: str) -> None:
         "gh repo:*", "gh -R desk/site gist *", "docker container:*", "gcloud compute *", "pyenv *", "volta *", "asdf:*",
         "yt-dlp *", "yt-dlp -f best:*", "wget -q *",
         "poetry -C api *", "bun --cwd web *", "docker-compose -f dev.yml *", "just -f web/justfile *", "npx --package x *",
+        "python -c ' *", "python -c \"import os; *", "bash -c 'cd web && *", "node -e \"*",
     ],
 )  # fmt: skip
 def test_a_runner_whose_command_or_code_is_left_open_is_the_whole_shell(pattern: str) -> None:
@@ -115,7 +116,7 @@ def test_a_runner_whose_command_or_code_is_left_open_is_the_whole_shell(pattern:
         "cargo +nightly fmt *", "docker --context dev ps *", "gh -R desk/site pr view *", "kubectl -n dev get *",
         "docker-compose -f dev.yml ps *", "bun --filter web test *",
         "behave features:*", "rebar3 eunit *", "trivy image:*", "trivy plugin list:*",
-        "gh repo view *", "docker container ls *", "pyenv versions *", "pyenv --version *", "/usr/bin/curl *",
+        "gh repo view *", "docker container ls *", "pyenv versions *", "pyenv --version *", "/usr/bin/curl *", "git commit -m 'fix: *", "sh 'build all.sh' *",
     ],
 )  # fmt: skip
 def test_a_runner_whose_command_is_named_is_not(pattern: str) -> None:
