@@ -16,6 +16,7 @@ from tests.support.edited_files import Edited, NotMadeError, below, merged, pair
 from tests.support.finding_headers import (
     above,
     at_the_top,
+    behind_key,
     below_line,
     blank_out,
     cut_out,
@@ -550,6 +551,7 @@ _FORMS: tuple[tuple[re.Pattern[str], Callable[[Edited, re.Match[str], Diagnostic
     (re.compile(rf"write {_LINE} in its header, without the first line and the last one of the file"), unwrapped),
     (re.compile(rf"write {_LINE} in its header, moved up to the start of the file"), moved_down),
     (re.compile(r"put (?:the text|it|text) in (?:single |double )?quotes(?:,.*)?(?: if .*)?"), in_quotes),
+    (re.compile(r"write the list behind `tools:`, in the same line"), behind_key),
     (re.compile(rf"write a line {_LINE} above it"), above),
     (re.compile(rf"write {_LINE} below the last key"), fence_below),
     (re.compile(rf"write {_LINE} below line (?P<number>\d+), as .*"), below_line),
