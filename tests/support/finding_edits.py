@@ -15,6 +15,7 @@ from llmdo.base.values import replace
 from tests.support.edited_files import Edited, NotMadeError, below, merged, pairs_of, start_of, style_of
 from tests.support.finding_headers import (
     above,
+    all_in_quotes,
     at_the_top,
     behind_key,
     below_line,
@@ -552,6 +553,7 @@ _FORMS: tuple[tuple[re.Pattern[str], Callable[[Edited, re.Match[str], Diagnostic
     (re.compile(rf"write {_LINE} in its header, without the first line and the last one of the file"), unwrapped),
     (re.compile(rf"write {_LINE} in its header, moved up to the start of the file"), moved_down),
     (re.compile(r"put (?:the text|it|text) in (?:single |double )?quotes(?:,.*)?(?: if .*)?"), in_quotes),
+    (re.compile(r"put the text, with the indented lines below it, in double quotes(?:,.*,)? if .*"), all_in_quotes),
     (re.compile(r"write the list behind `tools:`, in the same line"), behind_key),
     (re.compile(rf"write a line {_LINE} above it"), above),
     (re.compile(rf"write {_LINE} below the last key"), fence_below),

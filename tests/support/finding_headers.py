@@ -125,6 +125,19 @@ def in_quotes(files: Edited, match: re.Match[str], each: Diagnostic) -> None:
     files.put(path, head.end(), end, json.dumps(text[head.end() : end].rstrip(), ensure_ascii=False))
 
 
+def all_in_quotes(files: Edited, match: re.Match[str], each: Diagnostic) -> None:
+    """Puts the text of a line, with the indented lines below it, in double quotes."""
+    del match
+    path, start, _ = stretch(files, each)
+    text = files.text(path)
+    first = text.rfind("\n", 0, start) + 1
+    whole = re.compile(r"[\w-]+: +(?P<text>.*(?:\n+ .*)*)").match(text, first)
+    if whole is None:
+        raise NotMadeError("no key in that line")
+    escaped = whole["text"].replace('"', '\\"')
+    files.put(path, whole.start("text"), whole.end(), f'"{escaped}"')
+
+
 def behind_key(files: Edited, match: re.Match[str], each: Diagnostic) -> None:
     """Writes a list behind the key above it, in the same line."""
     del match
