@@ -20,15 +20,15 @@ _NAMES = {
     ),
     "edit": (
         "applydiff", "applypatch", "edit", "editfile", "multiedit", "replace", "replaceinfile", "searchreplace",
-        "strreplace",
+        "strreplace", "strreplacebasededittool", "strreplaceeditor",
     ),
     "fetch": ("fetch", "fetchurl", "webfetch"),
     "find": ("fileglob", "find", "findfiles", "glob"),
     "grep": ("codebasesearch", "grep", "grepsearch", "searchcode", "searchfiles"),
     "list": ("listdir", "listdirectory", "listfiles", "ls"),
-    "read": ("read", "readfile", "readfiles", "readmanyfiles"),
+    "read": ("read", "readfile", "readfiles", "readmanyfiles", "view"),
     "search": ("googlewebsearch", "searchweb", "websearch"),
-    "write": ("createfile", "write", "writefile", "writetofile"),
+    "write": ("create", "createfile", "write", "writefile", "writetofile"),
 }  # fmt: skip
 """The names of tools in clients, in small letters and without `_` and `-`, by what they do."""
 _DOES = {name: does for does, names in _NAMES.items() for name in names}

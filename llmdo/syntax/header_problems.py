@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from typing import TYPE_CHECKING
 
@@ -229,6 +230,30 @@ def _up_to_next_key(header: str, number: int) -> str:
     return "\n".join([*lines[:number], quoted, *below[:end], ""])
 
 
+_VALUE = re.compile(r"(?P<key> *(?:- +)*)[^:]*: *(?P<text>.*)")
+
+
+def _quotes_for_all(header: str, number: int, is_yaml: Callable[[str], bool]) -> str | None:
+    """The text that needs quotes, with the kind of them: that of a line, or with the lines below that are part of it.
+
+    None if quotes around all of it are not enough, as it has a backslash that double quotes know not.
+    """
+    above, (line, *below) = header.split("\n")[:number], header.split("\n")[number:]
+    own = _VALUE.match(line)
+    if own is None:
+        return None
+    more = [*itertools.takewhile(lambda each: not each.strip() or _indent(each) > len(own["key"]), below)]
+    while more and not more[-1].strip():
+        more.pop()
+    if not more or is_yaml("\n".join([*above, f"{line[: own.start('text')]}''", *more, ""])):
+        return f"the text in {_quotes_for(line)}"
+    text = "\n".join([own["text"], *more])
+    escaped = text.replace(_DOUBLE, _ESCAPED[_DOUBLE])
+    if not is_yaml("\n".join([*above, f'{line[: own.start("text")]}"{escaped}"', ""])):
+        return None
+    return f"the text, with the indented lines below it, in {_QUOTES[True, _DOUBLE in text]}"
+
+
 _FARTHEST = 1_000_000  # blanks: more than a header has
 _BLOCK = re.compile(r"(?P<indent> *)(?:- +)*[\w.-]+ *: +[|>][-+0-9]*(?: +#.*)? *")
 """A line whose text stands below it."""
@@ -310,5 +335,6 @@ def _sentence(
         ("the header is not valid YAML from here on", None),
     )
     if "mapping values" in reason and _SECOND_COLON.match(whole) and is_yaml(_up_to_next_key(header, line)):
-        return message, f"put the text in {_quotes_for(whole)} if the `: ` is part of it"
+        quotes = _quotes_for_all(header, line, is_yaml)
+        return message, quotes and f"put {quotes} if the `: ` is part of it"
     return message, usual_hint

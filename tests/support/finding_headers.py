@@ -125,6 +125,28 @@ def in_quotes(files: Edited, match: re.Match[str], each: Diagnostic) -> None:
     files.put(path, head.end(), end, json.dumps(text[head.end() : end].rstrip(), ensure_ascii=False))
 
 
+def all_in_quotes(files: Edited, match: re.Match[str], each: Diagnostic) -> None:
+    """Puts the text of a line, with the indented lines below it, in double quotes."""
+    del match
+    path, start, _ = stretch(files, each)
+    text = files.text(path)
+    first = text.rfind("\n", 0, start) + 1
+    whole = re.compile(r"[\w-]+: +(?P<text>.*(?:\n+ .*)*)").match(text, first)
+    if whole is None:
+        raise NotMadeError("no key in that line")
+    escaped = whole["text"].replace('"', '\\"')
+    files.put(path, whole.start("text"), whole.end(), f'"{escaped}"')
+
+
+def behind_key(files: Edited, match: re.Match[str], each: Diagnostic) -> None:
+    """Writes a list behind the key above it, in the same line."""
+    del match
+    path, _, end = stretch(files, each)
+    text = files.text(path)
+    first = text.index("\n[", end)
+    files.put(path, text.index(":", end - 1) + 1, first + 1, " ")
+
+
 def untabbed(files: Edited, match: re.Match[str], each: Diagnostic) -> None:
     """Indents the lines of a header with blanks in place of tabs."""
     del match

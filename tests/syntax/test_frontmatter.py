@@ -349,6 +349,15 @@ def test_invalid_yaml_is_one_plain_sentence_at_its_place(
     ("yaml", "expected"),
     [
         ("description: note: x\n", "put the text in quotes if the `: ` is part of it"),
+        (
+            "a: b: c\n  d: 'e'\n  f \"g\"\nh: i\n",
+            (
+                'put the text, with the indented lines below it, in double quotes, with each of its own as `\\"`,'
+                " if the `: ` is part of it"
+            ),
+        ),
+        ("a: b: c\n  d \\q\nh: i\n", None),
+        ("a:\n  b: c: d\n  e: f\n", "put the text in quotes if the `: ` is part of it"),
         ("a: 1\n b: 2\n", None),
         ("a: @x\n", "put it in quotes"),
         ("a: *.md\n", "put it in quotes"),

@@ -12,7 +12,7 @@ from llmdo.foreign.meaning import meant_tool
 from llmdo.syntax.document import Place
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from llmdo.foreign.files import Files
     from llmdo.foreign.reading import ToolItem
@@ -32,6 +32,11 @@ _OF_COPILOT = frozenset({
 })  # fmt: skip
 """Names of Copilot's tools in VS Code, and of its sets, without the set before them."""
 _MOST = 3  # names in a message
+_MOST_MEANT = 8  # names in a hint
+_FIRST = ("Glob", "Grep", "Read")
+"""The tools that only read, which a hint names first."""
+_ALL = frozenset({"all", "all tools"})
+"""What people write for every tool."""
 
 
 def judge(files: Files, document: Document, tool_items: Sequence[ToolItem], *, has_others: bool) -> None:
@@ -61,15 +66,25 @@ def _judge_all(files: Files, at: Place, phrases: Sequence[Sequence[ToolItem]]) -
     listed = ", ".join(f"`{excerpt(each)}`" for each in names[:_MOST])
     message = f"`tools` names no tool of Claude Code {VERSION}, so that the agent has none: {listed}{rest}"
     single = dict.fromkeys(phrase[0][0] for phrase in phrases if len(phrase) == 1)
-    meant = [
-        f"`{tool}` for `{excerpt(each)}`" for each in single if (tool := meant_tool(each, LINES, _BY_MEANING))
-    ]
-    hint = f"write {', '.join(meant[:_MOST])}" if meant else None
+    hint = _meant(single)
+    if len(names) == 1 and names[0].casefold() in _ALL:
+        hint = 'take it out, or write `"*"`, for every tool'
     of_copilot = [each for each in single if each.rpartition("/")[2] in _OF_COPILOT]
     if len(of_copilot) * 2 > len(names):
         which = "these" if len(of_copilot) == len(names) else "most of these"
         hint = f"{which} are names of Copilot in VS Code"
     files.note("LDO250", at, message, hint)
+
+
+def _meant(names: Iterable[str]) -> str | None:
+    """The hint with the tools that some names mean, each tool once before any of them again."""
+    pairs = [(tool, each) for each in names if (tool := meant_tool(each, LINES, _BY_MEANING))]
+    first = dict(reversed(pairs))
+    pairs.sort(key=lambda pair: (first[pair[0]] != pair[1], pair[0] not in _FIRST))
+    left = len(pairs) - _MOST_MEANT
+    more = f", and likewise for {left} more" if left > 0 else ""
+    changes = ", ".join(f"`{tool}` for `{excerpt(each)}`" for tool, each in pairs[:_MOST_MEANT])
+    return f"write {changes}{more}" if changes else None
 
 
 def _text(phrase: Sequence[ToolItem]) -> str:

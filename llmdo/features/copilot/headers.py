@@ -327,3 +327,17 @@ def judge_star(files: Files, document: Document, *, is_prompt: bool) -> None:
         else "file without `tools` has every tool"
     )
     files.note("LDO250", Place(document, ("tools",), of_key=True), message, f"take it out: a {rest}")
+
+
+def note_nameless(files: Files, at: Place, *, is_empty: bool) -> None:
+    """Notes a `tools` that names none; `is_empty`: VS Code alone loads the file, and takes it for a list of none."""
+    if not is_empty:
+        message = "`tools` has no value that names tools, so it was read as left out: every tool"
+        files.note("LDO150", at, message, "`tools: []` means no tool")
+        return
+    source = files.source(at.location.path)  # that of the document may lack what VS Code does not read
+    below = source.text.split("\n")[line_of(at.location) :] if source else []
+    hint = f"write `{FEW_TOOLS}` in its header, and what else it needs"
+    if below and below[0].startswith("["):
+        hint = "write the list behind `tools:`, in the same line"
+    files.note("LDO150", at, "`tools` has no value, which gives no tool in VS Code", hint)

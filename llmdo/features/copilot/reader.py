@@ -381,11 +381,10 @@ class _CopilotFileReader:
         if value == "*":
             return []
         if not _names_tools(value):
-            message = "`tools` has no value that names tools, so it was read as left out: every tool"
-            self.reader.files.note(
-                "LDO150", self._place("tools", of_key=True), message, "`tools: []` means no tool"
-            )
-            return None
+            # Without any value it is one of VS Code alone.
+            is_empty = value is None or (value == "" and self._is_in_vs_code_alone)
+            headers.note_nameless(self.reader.files, self._place("tools", of_key=True), is_empty=is_empty)
+            return [] if is_empty else None
         items = value if isinstance(value, list) else _ITEM.findall(value)
         document = reading.with_items(self.text.document, "tools", _ITEM)
         return [

@@ -67,6 +67,8 @@ MODES = "mode"
 HIDDEN = frozenset({"compaction", "summary", "title"})
 """Agents by which opencode sums up a conversation: they have no tools, unless the settings for all agents give some."""
 EVERY_TOOL = "every tool"
+_OF_CLAUDE = "inherit"
+"""What stands for the caller's model in agents of Claude Code."""
 
 
 def built_in_rules(name: str, at: Place) -> list[PermissionRule]:
@@ -359,6 +361,8 @@ class _OpencodeProject:
             f"opencode takes `{excerpt(model)}` for a provider without a model, so this agent does not start"
         )
         hint = f"write the provider before it: `PROVIDER/{excerpt(model)}`"
+        if model.casefold() == _OF_CLAUDE:
+            hint = "take it out: the agent then has the model of its caller, or of the session"
         self.files.note("LDO151", agent.place("model"), message, hint)
         return True
 
