@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from llmdo.base.source import Location
     from llmdo.foreign import Foreign
-    from llmdo.foreign.team import Code, Counterpart, Grant
+    from llmdo.foreign.team import Agent, Code, Counterpart, Grant
     from llmdo.graph.described import Server
     from llmdo.graph.resolved import Entry
     from llmdo.graph.toolset import Tool, Toolset
@@ -230,7 +230,11 @@ class _Planner:
             if toolset is None:
                 continue
             if toolset.server and _is_reachable(toolset.server):
-                if any(tuple(self._open(worker, tool) for tool in toolset.tools.values())):
+                opened = tuple(self._open(worker, tool) for tool in toolset.tools.values())
+                # Nothing is left in the graph of a server that asks about all that another one does unasked.
+                is_left_out = not any(tool.capabilities for tool in toolset.tools.values())
+                mine = [self.project.agents[worker.name]]
+                if any(opened) or (is_left_out and _raised_by(toolset.server, mine)):
                     toolsets[self._server(toolset, toolset.server)] = {}
                 continue
             for tool in tools_of(graph, worker, use).values():
@@ -305,6 +309,7 @@ class _Planner:
     def _server(self, toolset: Toolset, server: Server) -> str:
         name = self.names.of("server", toolset.name)
         declared = {capability for tool in toolset.tools.values() for capability in tool.capabilities}
+        declared |= _raised_by(server, self.project.team.agents)
         if name not in self.servers:
             for each in declared:
                 if each.name.startswith("x."):
@@ -419,6 +424,17 @@ class _Planner:
             and row.capability.name not in self.ungoverned
         }
         yield f"may = {toml(sorted(may))}"
+
+
+def _raised_by(server: Server, agents: Iterable[Agent]) -> set[Capability]:
+    """What the calls of a server raise: the graph leaves out what another tool of an agent does more mildly."""
+    return {
+        capability
+        for agent in agents
+        for grant in agent.grants
+        if grant.server == server and grant.decision != "blocked"
+        for capability in grant.capabilities
+    }
 
 
 def _is_reachable(server: Server) -> bool:
