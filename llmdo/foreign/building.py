@@ -364,6 +364,8 @@ def _telling(grants: Sequence[Grant]) -> tuple[Grant, ...]:
             for each in grant.capabilities
             if (each == UNTRUSTED and not is_blocked) or _strictness(each, by_capability) >= most
         )
+        if grant.server and key == (UNTRUSTED,) and _strictness(UNTRUSTED, by_capability) < most:
+            key = ()  # on its own it would be let through without the question that is asked about the server
         if grant.server or (key and key != (UNTRUSTED,)) or grant.capabilities == key:
             merged = grant if key == grant.capabilities else replace(grant, capabilities=key)
             alike = (grant.decision, id(grant.at), grant.server, grant.runs_in)

@@ -23,6 +23,13 @@ if TYPE_CHECKING:
 
 URLS = ("url", "serverUrl", "httpUrl", "http_url", "tcp")
 """The keys under which formats have the address of a server."""
+_BRIDGES = {"mcp-remote": frozenset[str](), "supergateway": frozenset({"--sse", "--streamableHttp"})}
+"""The packages that hand calls on to a server elsewhere, each with the options of which it takes the address, if any.
+
+Without them the second one offers a program of this machine to others.
+"""
+_OF_THE_MACHINE = ("-", "/", ".", "~", "$")
+"""The beginnings of words that are no package."""
 
 
 def servers_in(document: Document, *route: str) -> dict[str, tuple[Server, Place]]:
@@ -74,7 +81,20 @@ def line(name: str, server: Server, decision: Decision) -> Line:
     """The abilities of a server called `name`: of one that is not well known, nothing else is known before it runs."""
     known = capabilities_of(server)
     able = SERVES if known is None else tuple(map(str, known))
-    return Line(name, (*able, "net.connect") if server.url else able, decision, "open", "")
+    return Line(name, (*able, "net.connect") if _is_remote(server) else able, decision, "open", "")
+
+
+def _is_remote(server: Server) -> bool:
+    """Whether its calls go to another machine: to its address, or through a program that hands them on to one."""
+    if server.url:
+        return True
+    words = (server.command or "", *(each for each in server.args if not each.startswith(_OF_THE_MACHINE)))
+    packages = {word.rpartition("/")[2].partition("@")[0] for word in words}
+    options = {word.partition("=")[0] for word in server.args}
+    return any(
+        name in packages and (not wanted or not wanted.isdisjoint(options))
+        for name, wanted in _BRIDGES.items()
+    )
 
 
 def grant(name: str, server: Server, at: Place, decision: Decision, origin: str) -> Grant:

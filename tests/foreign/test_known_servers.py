@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from llmdo import foreign
-from llmdo.foreign import findings
+from llmdo.foreign import findings, servers
 from llmdo.foreign.known_servers import DATA, capabilities_of
 from llmdo.foreign.summary import FLOWS
 from llmdo.graph.described import Server
@@ -127,11 +127,31 @@ def test_a_server_is_known_by_its_package_and_arguments(words: str, expected: se
     assert (known and {*map(str, known)}) == expected
 
 
-def leaks(folder: Path, tools: str, **servers: str) -> list[str]:
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        ("https://mill.example/mcp", True),
+        ("npx -y mcp-remote https://mill.example/mcp", True),
+        ("bunx mcp-remote@latest https://mill.example/mcp --header Authorization:${KEY}", True),
+        ("pnpm dlx mcp-remote@0.1.29 https://mill.example/mcp", True),
+        ("/usr/local/bin/mcp-remote https://mill.example/mcp", True),
+        ("npx -y supergateway --sse https://mill.example/sse", True),
+        ("npx -y supergateway --streamableHttp=https://mill.example/mcp", True),
+        ("npx -y supergateway --stdio mill-mcp", False),
+        ("node ./mcp-remote", False),
+        ("npx -y mill-mcp https://mill.example/mcp", False),
+    ],
+)
+def test_a_server_behind_a_bridge_is_connected_to(words: str, *, expected: bool) -> None:
+    raised = servers.line("mill", server(words), "allowed").capabilities
+    assert ("net.connect" in raised) is expected
+
+
+def leaks(folder: Path, tools: str, **started: str) -> list[str]:
     (folder / ".claude/agents").mkdir(parents=True)
     (folder / ".claude/agents/a.md").write_text(f"---\nname: a\ndescription: A.\ntools: {tools}\n---\nA.\n")
     commands = {
-        name: {"command": words.split()[0], "args": words.split()[1:]} for name, words in servers.items()
+        name: {"command": words.split()[0], "args": words.split()[1:]} for name, words in started.items()
     }
     (folder / ".mcp.json").write_text(json.dumps({"mcpServers": commands}))
     read = foreign.read("claude", folder)

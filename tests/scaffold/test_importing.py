@@ -127,6 +127,20 @@ def test_capabilities_of_servers_are_called_after_the_servers(tmp_path: Path) ->
     assert (done.wider, done.narrower) == ((), ())
 
 
+def test_a_server_that_asks_keeps_what_another_one_does_unasked(tmp_path: Path) -> None:
+    """Otherwise its calls would raise nothing that a rule of the workspace could ask about."""
+    path = tmp_path / "p/.kiro/settings/mcp.json"
+    path.parent.mkdir(parents=True)
+    asked = {"command": "mcp-github", "autoApprove": []}
+    unasked = {"command": "mcp-brave-search", "autoApprove": ["brave_web_search"]}
+    path.write_text(json.dumps({"mcpServers": {"github": asked, "search": unasked}}))
+    done = import_project(foreign.read("kiro", tmp_path / "p"), tmp_path / "i")
+    assert (done.wider, done.narrower) == ((), ())
+    manifest = (tmp_path / "i/llmdo.toml").read_text()
+    asking = manifest.partition("[toolsets.github]")[2].partition("[toolsets.search]")[0]
+    assert '"mcp.call"' in asking
+
+
 def test_what_cannot_be_carried_over_is_reported_with_its_place(tmp_path: Path) -> None:
     agent(tmp_path / "p", "my.agent", "tools: Read\nmodel: opus\nhooks: {}\n")
     done = import_project(foreign.read("claude", tmp_path / "p"), tmp_path / "i")

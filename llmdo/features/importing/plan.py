@@ -14,6 +14,7 @@ from llmdo.base.values import dataclass
 from llmdo.features.importing.code import OfferedToolset, copies, is_free, started_by
 from llmdo.features.importing.filesystem import FILES, IMPLIED, filesystem
 from llmdo.features.importing.names import Names
+from llmdo.features.importing.servers import is_reachable, launch, raised_by
 from llmdo.features.importing.stubs import MODULE, StandIn, module
 from llmdo.foreign.decisions import leaves_out
 from llmdo.foreign.team import Remark
@@ -229,8 +230,12 @@ class _Planner:
             toolset = graph.toolsets.get(use.name)
             if toolset is None:
                 continue
-            if toolset.server and _is_reachable(toolset.server):
-                if any(tuple(self._open(worker, tool) for tool in toolset.tools.values())):
+            if toolset.server and is_reachable(toolset.server):
+                opened = tuple(self._open(worker, tool) for tool in toolset.tools.values())
+                # Nothing is left in the graph of a server that asks about all that another one does unasked.
+                is_left_out = not any(tool.capabilities for tool in toolset.tools.values())
+                mine = [self.project.agents[worker.name]]
+                if any(opened) or (is_left_out and raised_by(toolset.server, mine)):
                     toolsets[self._server(toolset, toolset.server)] = {}
                 continue
             for tool in tools_of(graph, worker, use).values():
@@ -305,6 +310,7 @@ class _Planner:
     def _server(self, toolset: Toolset, server: Server) -> str:
         name = self.names.of("server", toolset.name)
         declared = {capability for tool in toolset.tools.values() for capability in tool.capabilities}
+        declared |= raised_by(server, self.project.team.agents)
         if name not in self.servers:
             for each in declared:
                 if each.name.startswith("x."):
@@ -370,7 +376,7 @@ class _Planner:
             f"max-depth = {graph.settings.max_depth}",
         ]
         for name, (server, declared) in sorted(self.servers.items()):
-            lines += ["", f"[toolsets.{name}]", f"mcp = {{ {_launch(server)} }}"]
+            lines += ["", f"[toolsets.{name}]", f"mcp = {{ {launch(server)} }}"]
             lines.append(f'capabilities = {{ "*" = {toml([*map(str, declared)])} }}')
         for name, offer in sorted(self.offered.items()):
             lines += ["", f"[toolsets.{name}]", f"python = {toml_text(offer.reference(name))}"]
@@ -419,15 +425,3 @@ class _Planner:
             and row.capability.name not in self.ungoverned
         }
         yield f"may = {toml(sorted(may))}"
-
-
-def _is_reachable(server: Server) -> bool:
-    """Whether our manifest can say how to reach a server."""
-    return bool(server.command or (server.url or "").startswith(("https://", "http://")))
-
-
-def _launch(server: Server) -> str:
-    if server.url and not server.command:
-        return f"url = {toml_text(server.url)}"
-    env = f", env = {toml([*server.env])}" if server.env else ""
-    return f"command = {toml_text(server.command or '')}, args = {toml([*server.args])}{env}"

@@ -97,6 +97,8 @@ class KiroPermissions:
     """Whether commands that no rule allows are denied."""
     reads_at: Place | None = None
     """The setting that lets commands which only read go unasked."""
+    reads_by_default: bool = False
+    """Whether such commands go unasked without a setting, as they do in Kiro's own session."""
 
     def grants(self, line: Line, at: Place, toolset: str | None = None) -> Iterator[Grant]:
         """The decisions about one built-in tool: about all of it, and about milder parts."""
@@ -113,9 +115,11 @@ class KiroPermissions:
                 loss = ASKED_BUT_TO_READ if line.tool == SHELL and self.reads_at else ASKED
                 grant = _with_others(grant, ruling.rule, alike, loss)
                 yield replace(grant, left_by=self._left_by(line, alike))
-        if line.tool == SHELL and (place := self.reads_at):
+        if line.tool == SHELL and (self.reads_at or self.reads_by_default):
             reads = replace(line, capabilities=(_READS,), decision="allowed")
-            yield reads.grant(at, place.document.source.path, toolset=toolset or line.tool, rule_at=place)
+            place = self.reads_at
+            origin = place.document.source.path if place else ORIGIN
+            yield reads.grant(at, origin, toolset=toolset or line.tool, rule_at=place)
 
     def _left_by(
         self, line: Line, alike: Sequence[PermissionRule]

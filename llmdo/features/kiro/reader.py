@@ -102,7 +102,7 @@ def _declared(files: Files, document: Document) -> Declared:
 def _session(document: Document, shared: Document | None, known: Declared, events: Iterable[Grant]) -> Agent:
     """The session that a person starts, with every tool."""
     at = Place(document, ())
-    permissions = KiroPermissions(tuple(of_servers(shared)) if shared else ())
+    permissions = KiroPermissions(tuple(of_servers(shared)) if shared else (), reads_by_default=True)
     grants = [grant for line in LINES.values() for grant in permissions.grants(line, at, EVERY_TOOL)]
     for name, (server, declared) in known.items():
         grants += permissions.server(name, server, declared)

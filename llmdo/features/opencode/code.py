@@ -50,9 +50,12 @@ _IDENTIFIER = re.compile(r"(\w+)\s*;?\s*$", re.MULTILINE)
 _OF_PLUGIN = re.compile(r"\bPlugin\b")
 """The name of the type of plugins."""
 _GIVES_TOOLS = re.compile(
-    r"\btool\s*(?:\(|:\s*(?:\{|(?:await\s+)?(?!(?:String|any|string|unknown)\b)[A-Za-z_$][\w$.]*(?<!\.name)(?<!\.tool)\s*[(,}\n]))"
+    r"\btool\s*(?:\(|:(?![^{}]{0,400}\}(?:\s*(?::[^={}\n]+)?=(?![=>])|[^(){}]{0,400}\)\s*(?:=>|\{)))\s*(?:\{|(?:await\s+)?(?!(?:String|any|string|unknown)\b)[A-Za-z_$][\w$.]*(?<!\.name)(?<!\.tool)\s*[(,}\n]))"
 )
-"""A sign that a plugin has tools: one that it makes, or a table of them; no type of what a hook is given."""
+"""A sign that a plugin has tools: one that it makes, or a table of them; no type of what a hook is given.
+
+Nor is it another name for that, as in `const { tool: name } = input` and `({ tool: name }) =>`.
+"""
 ORIGIN = "opencode, which asks nobody about a tool in code"
 
 
