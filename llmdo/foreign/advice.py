@@ -224,7 +224,7 @@ def _change_of(project: Foreign, spot: Spot, best: FlowEdit, *, is_way: bool) ->
         is_last = not _PLACE.search(best.text.rpartition(where)[2])
         return f"{line}{_AS_WELL}" if is_last else f"{line} under `permission` {where}"
     also = _also(project, instead.at or at, instead.lost) if spec.switches_tools else ""
-    return f"{change} {where}{also}"
+    return f"{change} {where}{also}{instead.lost.removeprefix(ASKED) if spec.switches_tools else ''}"
 
 
 def _also(project: Foreign, at: Place, lost: str) -> str:

@@ -8,6 +8,7 @@ from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, NamedTuple
 
 from llmdo.base.diagnostic import excerpt
+from llmdo.base.parts import table
 from llmdo.extensions.spec import NO_COMMANDS, OTHERS_REFUSED
 from llmdo.foreign.flows import SERVER
 from llmdo.policy.authority import Capability
@@ -17,7 +18,7 @@ from llmdo.syntax.document import Place
 from llmdo.syntax.frontmatter import late_header
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping, Sequence
 
     from llmdo.extensions.spec import ForeignFormat
     from llmdo.foreign.team import Grant
@@ -254,7 +255,8 @@ def _of_opencode(given: Grant, at: Place, word: str) -> Instead | None:
     line, lost = f'"{given.tool}": "{word}"', ASKED if word == "ask" else ""
     if _is_unwritten(at):
         return Instead(f'write `{{"permission": {{{line}}}}}` into `opencode.json`', lost)
-    return in_permission(at, permission_of(at), given.tool, word)._replace(lost=lost)
+    instead = in_permission(at, permission_of(at), given.tool, word)
+    return instead._replace(lost=f"{lost}{instead.lost}")
 
 
 def permission_of(at: Place) -> Place:
@@ -280,15 +282,33 @@ def in_permission(at: Place, permission: Place, tool: str, word: str) -> Instead
     if not last:
         return Instead(f"write `{line}` under `permission`", "", permission._replace(of_key=True))
     own = f" in place of `{tool}`" if tool in rules else ""
+    parts: Mapping[str, object] = table(rules, tool) if word == "ask" else {}
+    denied = _denied_in(parts)
+    lost = f"; what it denies ({_several(denied)}) is then a question" if denied else ""
     switches = permission._replace(route=(*permission.route[:-1], HEADER)).data
     if isinstance(switches, dict) and tool in switches and [*rules] != [tool]:
         # opencode puts the rules of `tools` first, and a rule about the same tool in their place.
         change = f"take `{tool}` out of `{HEADER}`, and write `{line}` at the end of `permission`{',' * bool(own)}{own}"
-        return Instead(change, "", permission._replace(of_key=True))
+        return Instead(change, lost, permission._replace(of_key=True))
+    if last == [tool] and denied and [each for each in parts if parts[each] == "allow"] == ["*"]:
+        whole = permission._replace(route=(*permission.route, tool, "*"), of_key=True)
+        return Instead(f'write `"*": "{word}"` in place of `*`', "", whole)
     where = own if last == [tool] else f" at the end of `permission`{',' * bool(own)}{own}"
     like = " or the like" if word == "ask" and last != ["*"] else ""
     ruled = permission._replace(route=(*permission.route, *last), of_key=True)
-    return Instead(f"write `{line}`{like}{where}", "", ruled)
+    return Instead(f"write `{line}`{like}{where}", lost if last == [tool] else "", ruled)
+
+
+def _denied_in(parts: Mapping[str, object]) -> list[str]:
+    """The parts of a tool that a table of opencode denies: not those before `*`, which decides about them."""
+    names = [*parts]
+    return [each for each in names[names.index("*") if "*" in parts else 0 :] if parts[each] == "deny"]
+
+
+def _several(names: Sequence[str]) -> str:
+    """The first names of several, as a sentence has them."""
+    more = f" and {len(names) - MANY} more" if len(names) > MANY else ""
+    return f"{', '.join(f'`{excerpt(each)}`' for each in names[:MANY])}{more}"
 
 
 def elsewhere(at: Place) -> str:

@@ -89,6 +89,7 @@ EXPLAINED = tuple(
         r"a key is what the command in _ prints, or each person's own",
         r"write _, _ and _ at the top of the file",
         r"the last rule that matches counts: write _ before the others",
+        r"write its files in place of it, as _(?:, or move them into the folder _ and leave the key out)?",
     )
 )
 """The forms of a hint that explains, or leaves to a person what to write: no edit is in it."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import posixpath
 import re
 from typing import TYPE_CHECKING
@@ -188,8 +189,7 @@ class _PluginReader:
             message = (
                 "`agents` names a folder, not files that end in `.md`, so Claude Code installs no such plugin"
             )
-            hint = "leave `agents` out: what is in the folder `agents` is loaded by itself"
-            self.files.note("LDO151", folder, message, hint)
+            self.files.note("LDO151", folder, message, self._instead_of_folder(folder))
             return self._refused(name, at)
         if any(each.document.problems for each in self.declared):
             return self._refused(name, at)
@@ -216,6 +216,19 @@ class _PluginReader:
             why = f", as the submodule `{module}` is not here" if module else self._of_link(self.root)
             self.files.note("LDO250", at, f"there are no files in `{self.root}`{why}")
         return plugin
+
+    def _instead_of_folder(self, at: Place) -> str:
+        """The hint about a folder at `agents`: the key says nothing of what is in the folder of that name alone."""
+        path = _within(self.root, text(at.data))
+        names = self.files.named([f"{globs.escape(path)}/**/*.md" if path else "**/*.md"])
+        is_alone = len([*self._values("agents")]) == 1
+        if path is None or not names or (is_alone and path == self._at("agents")):
+            return "leave `agents` out: what is in the folder `agents` is loaded by itself"
+        listed = [json.dumps(f"./{each.removeprefix(f'{self.root}/')}") for each in names[:_MANY]]
+        files = ", ".join([*listed, "…"] if len(names) > _MANY else listed)
+        is_item = isinstance(at.route[-1], int)
+        moved = ", or move them into the folder `agents` and leave the key out" if is_alone else ""
+        return f"write its files in place of it, as `{files if is_item else f'[{files}]'}`{moved}"
 
     def _refused(self, name: str, at: Place) -> ClaudePlugin:
         return ClaudePlugin(

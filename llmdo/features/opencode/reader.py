@@ -66,6 +66,8 @@ MODES = "mode"
 """The former key of primary agents, which opencode still reads."""
 HIDDEN = frozenset({"compaction", "summary", "title"})
 """Agents by which opencode sums up a conversation: they have no tools, unless the settings for all agents give some."""
+_COMPACTION = "compaction"
+"""The one of them that opencode runs without tools, whatever files give it: it has those where it is called."""
 EVERY_TOOL = "every tool"
 _OF_CLAUDE = "inherit"
 """What stands for the caller's model in agents of Claude Code."""
@@ -254,7 +256,8 @@ class _OpencodeProject:
             for agent in agents
             for name in (names if agent.everyone else [each.name for each in agent.calls])
         }
-        yield from (agent for agent in agents if agent.is_entry or agent.name in called)
+        needed = [agent for agent in agents if agent.is_entry or agent.name in called]
+        yield from needed or (_without_tools(agent) for agent in agents if agent.name == _COMPACTION)
 
     def _judge_default(self, names: Sequence[str]) -> None:
         """Notes a default agent that is not there, or one with which opencode starts no session."""
@@ -347,7 +350,7 @@ class _OpencodeProject:
             inherits=is_declared and not rules,
             permissions=listed_commands(rules, "bash"),
             condition="once its `model` names a provider" if self._lacks_provider(agent, header) else "",
-            is_entry=is_declared or mode == "primary",
+            is_entry=(is_declared or mode == "primary") and name != _COMPACTION,
             # A call may be over the worker that stands for every agent, but those that nest have a rule about it.
             max_depth=self.depth + (everyone is not None) - (mode == "subagent" and self.depth > 0),
         )
@@ -390,6 +393,11 @@ class _OpencodeProject:
                 key = rule.at._replace(of_key=True)
                 message = f"there is no agent `{excerpt(called)}` that could be called"
                 self.files.lacking_agent(key, message, called, names)
+
+
+def _without_tools(agent: Agent) -> Agent:
+    """An agent as opencode itself runs one that sums up a conversation."""
+    return replace(agent, grants=(), calls=(), everyone=None, inherits=False, is_entry=True)
 
 
 def _may_search(model: str) -> bool:
