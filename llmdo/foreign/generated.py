@@ -46,13 +46,11 @@ MANY = 2  # files that one hint names so
 
 def with_sources(findings: Iterable[Diagnostic], opened: Callable[[], Tree]) -> Iterator[Diagnostic]:
     """The findings, whose hints to edit a generated file say where the edit belongs."""
-    tree: Tree | None = None
+    tree = cache(opened)
 
     @cache
     def clause(path: str) -> str:
-        nonlocal tree
-        tree = tree or opened()
-        return _clause(tree, path)
+        return _clause(tree(), path)
 
     for each in findings:
         hint = each.hint or ""

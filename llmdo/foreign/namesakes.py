@@ -34,7 +34,7 @@ def namesakes(project: Foreign) -> Iterator[Namesake]:
     alike: dict[tuple[object, str], list[Agent]] = {}
     for agent in project.team.agents:
         # What lies before a hidden folder, such as `game/.claude`, is a project of its own, with names of its own.
-        # and beside it, an agent that its tool loads has the name of one that lies in a collection.
+        # A collection beside it may have an agent of the same name as one that the tool loads.
         within = f"/{agent.path}".rpartition("/.")[:2]
         alike.setdefault((within, agent.name), []).append(agent)
     for agents in alike.values():
