@@ -14,7 +14,7 @@ from llmdo.syntax import discovery
 from llmdo.syntax.globs import Glob, is_pattern
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
     from pathlib import Path
 
     from llmdo.base.cache import Seen
@@ -162,7 +162,7 @@ class DiskTree:
         new = [each for each in globs if each not in self._matches]
         for of_tools in (True, False):
             look = [each for each in new if each.startswith(".") is of_tools]
-            heeded = _nothing_ignored if of_tools or self.takes_ignored else ignored
+            heeded = _nothing_ignored if of_tools or self.takes_ignored else _but_of_tools(ignored)
             self._matches.update(
                 discovery.find(self.root, look, heeded, self.seen, with_hidden=True, refused_name=unprintable)
             )
@@ -211,6 +211,21 @@ class DiskTree:
 
 def _nothing_ignored(_path: str) -> bool:
     return False
+
+
+def _but_of_tools(ignored: Callable[[str], bool]) -> Callable[[str], bool]:
+    """The question whether git ignores a path, which is not asked of what is in a tool's hidden folder.
+
+    It is asked of the folder around that, and of a path with two hidden folders, as in a worktree below `.claude`.
+    """
+
+    def is_ignored(path: str) -> bool:
+        before, dot, rest = f"/{path}".partition("/.")
+        if not dot or "/." in rest:
+            return ignored(path)
+        return bool(before) and ignored(f"{before[1:]}/")
+
+    return is_ignored
 
 
 def unprintable(path: str) -> discovery.RefusedPath | None:

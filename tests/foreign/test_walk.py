@@ -65,6 +65,19 @@ def test_what_lies_in_the_hidden_folder_of_a_tool_counts_although_git_ignores_it
     assert paths == (".claude/agents/reviewer.md",)
 
 
+def test_so_it_does_in_the_folder_of_a_project_within_but_not_in_a_worktree_or_an_ignored_folder(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / ".gitignore").write_text(".claude/\nbuild/\n")
+    within = ("", "app/", "build/", ".claude/worktrees/mend/")
+    for folder in within:
+        agents = tmp_path / folder / ".claude/agents"
+        agents.mkdir(parents=True)
+        (agents / "reviewer.md").write_text(AGENT)
+    paths, _ = DiskTree(tmp_path).find(("**/.claude/agents/**/*.md",))
+    assert paths == (".claude/agents/reviewer.md", "app/.claude/agents/reviewer.md")
+
+
 TEAM = "agents:\n  root:\n    toolsets: [{type: shell}]\n"
 
 
