@@ -155,7 +155,7 @@ def _take_of_text(files: Edited, path: str, offset: int | None, name: str) -> No
     start = text.find(name, offset)
     line_end = text.find("\n", offset)
     if start < 0 or (line_end >= 0 and start > line_end):
-        raise NotMadeError(f"no {name} at its place")
+        start = _further_item(text, offset, name)
     end = start + len(name)
     if text[start - 1] == text[end] and text[end] in "\"'":
         start, end = start - 1, end + 1
@@ -166,6 +166,19 @@ def _take_of_text(files: Edited, path: str, offset: int | None, name: str) -> No
     ):
         start = before.start()
     files.put(path, start, end, "")
+
+
+def _further_item(text: str, offset: int, name: str) -> int:
+    """The start of a name that is a line of its own in the list of which a place is the first item."""
+    item = re.compile(rf'[ \t]*"{re.escape(name)}",?[ \t]*')
+    position = text.rfind("\n", 0, offset) + 1
+    for line in text[position:].split("\n"):
+        if item.fullmatch(line):
+            return position + line.index(name)
+        if line.strip().startswith("]"):
+            break
+        position += len(line) + 1
+    raise NotMadeError(f"no {name} at its place")
 
 
 def _take_of_python(files: Edited, path: str, offset: int | None) -> None:

@@ -11,6 +11,7 @@ from llmdo.base.diagnostic import LlmdoError, excerpt
 from llmdo.foreign import findings
 from llmdo.foreign.building import named
 from llmdo.foreign.flows import worst_flows
+from llmdo.policy.authority import Capability
 from tests.support.edited_files import Edited, NotMadeError
 from tests.support.hint_changes import make, names_in
 
@@ -43,6 +44,12 @@ _SETTINGS = re.compile(r"\(\S*(?:\.claude/settings\S*\.json|\.codex/config\.toml
 """A place in settings that are those of all agents, as whoever reads it sees."""
 _ALIKE = re.compile(r", which \d+ files name$")
 """The end of a finding about several files, of which an edit leaves fewer."""
+_LOST = {
+    re.compile(r"it then sends nothing to other hosts(?! by that)"): (Capability("net"),),
+    re.compile(r"it then runs no commands(?! by)"): (Capability("proc.exec"),),
+    re.compile(r"reads no local files"): (Capability("fs.read"), Capability("proc.exec")),
+}
+"""The words for what an agent does no more by any tool, with the capabilities that none has then."""
 _ASKED = ": a person is then asked each time"
 
 
@@ -167,6 +174,7 @@ def broken(before: Foreign, root: Path, each: Diagnostic, folder: Path) -> list[
     wrong += _of_flow(flow, worst_flows(after).get(name), words, rules_of(after))
     wrong += new_findings(before, after)
     wrong += others_changed(before, after, hint, name)
+    wrong += kept_although_lost(before, after, words, name)
     if words.then:
         edited(root, folder / "both", hint, then=True)
         both = again(before, folder / "both")
@@ -246,6 +254,22 @@ def others_changed(before: Foreign, after: Foreign, hint: str, name: str) -> lis
         and not (agent.path and agent.path in paths)
         and (other in now or agent.path)  # one that is built in goes with the last call of it
         and (other not in now or _tools(now[other]) != _tools(agent))
+    ]
+
+
+def kept_although_lost(before: Foreign, after: Foreign, words: Promise, name: str) -> list[str]:
+    """What the agent that an edit changes still does although its hint says that this is lost."""
+    old, now = named(before.team.agents), named(after.team.agents)
+    changed = [each for each in old if each in now and _tools(now[each]) != _tools(old[each])]
+    lost = "; ".join(words.lost)
+    return [
+        f"`{each}` still has `{grant.tool}`, but {match[0]}"
+        for each in ([name] if name in changed else changed)
+        for grant in now[each].grants
+        for pattern, abilities in _LOST.items()
+        if (match := pattern.search(lost))
+        and grant.decision != "blocked"
+        and any(kind.covers_name(able.name) for kind in abilities for able in grant.capabilities)
     ]
 
 
