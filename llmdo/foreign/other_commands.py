@@ -13,7 +13,7 @@ from llmdo.foreign.known_servers import capabilities_of
 from llmdo.policy.authority import Capability
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
     from llmdo.foreign.edits import FlowEdit, Spot
     from llmdo.foreign.team import Agent, Grant
@@ -26,8 +26,8 @@ _READING = (Capability("fs.read"), Capability("proc.exec"))
 
 
 def with_further_commands(
-    best: FlowEdit, left: Sequence[Spot], known: Mapping[Spot, tuple[Grant, Place]]
-) -> tuple[FlowEdit, Sequence[Spot]]:
+    best: FlowEdit, left: list[Spot], known: Mapping[Spot, tuple[Grant, Place]]
+) -> tuple[FlowEdit, list[Spot]]:
     """An edit that also takes out the other commands of the list of which it takes one, and what is left then.
 
     `known` has the grants of the tools that are left.
