@@ -89,6 +89,10 @@ def take(files: Edited, place: str, key: str | None, name: str) -> None:
         _take_of_toml(files, path, offset)
     elif key is None:
         _take_of_text(files, path, offset, name)
+    elif (
+        path.endswith(".yml") and offset is not None and files.text(path).startswith(f'"{name}": {{', offset)
+    ):
+        _take_of_json_words(files, path, offset)
     else:
         _take_of_tree(files, place, key, name)
 
@@ -165,6 +169,21 @@ def _take_of_text(files: Edited, path: str, offset: int | None, name: str) -> No
         before := re.search(r"\s--[\w-]+[ =]$", text[:start])
     ):
         start = before.start()
+    files.put(path, start, end, "")
+
+
+def _take_of_json_words(files: Edited, path: str, offset: int) -> None:
+    """Takes a key with its table out of JSON that is a text in YAML, with expressions perhaps."""
+    text = files.text(path)
+    end, depth = offset, 0
+    for part in re.compile(r'"(?:[^"\\]|\\.)*"|[{}]').finditer(text, offset):
+        depth += {"{": 1, "}": -1}.get(part[0], 0)
+        if part[0] == "}" and not depth:
+            end = part.end()
+            break
+    after = re.compile(r"\s*,").match(text, end)
+    before = re.search(r",\s*$", text[:offset])
+    start, end = (offset, after.end()) if after else (before.start() if before else offset, end)
     files.put(path, start, end, "")
 
 
