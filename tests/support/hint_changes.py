@@ -347,7 +347,7 @@ def _under(files: Edited, match: re.Match[str], place: str) -> None:
     table = _table_at(files, path, offset)
     chain = files.chain(path, offset)
     pair = next((each for each in reversed(chain) if each.name == match["key"]), None)
-    holder = pair.value if pair else below(table, match["key"])
+    holder = pair.value if pair else below(table, *match["key"].split("."))
     if holder is None:
         raise NotMadeError(f"no {match['key']} there")
     files.insert(path, holder, match["line"])
