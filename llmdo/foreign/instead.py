@@ -12,6 +12,7 @@ from llmdo.base.parts import table
 from llmdo.extensions.spec import NO_COMMANDS, OTHERS_REFUSED
 from llmdo.foreign.commands import is_command
 from llmdo.foreign.flows import SERVER
+from llmdo.foreign.server_words import own_name
 from llmdo.policy.authority import Capability
 from llmdo.policy.vocabulary import UNTRUSTED
 from llmdo.reach.risks import SHELL
@@ -190,7 +191,10 @@ def loss_of(given: Grant) -> str:
     if any(name.startswith("x.github.") for name in names):
         return "it then does nothing on `github.com` by that"
     if given.server or SERVER in names:
-        return f"it then has no tools of `{excerpt(given.toolset)}`"
+        is_whole = not own_name(given.toolset, given.tool).strip("*")
+        return (
+            f"it then has no {'tools of ' * is_whole}`{excerpt(given.toolset if is_whole else given.tool)}`"
+        )
     if is_command(given.tool):
         return NO_SUCH_COMMAND
     hosts = {each.scope for each in given.capabilities if Capability("net").covers_name(each.name)}

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from llmdo.base.diagnostic import Diagnostic
     from llmdo.foreign import Foreign
     from llmdo.foreign.flows import Flow
-    from llmdo.foreign.team import Agent
+    from llmdo.foreign.team import Agent, Grant
 
 FLOWS = ("LDO552", "LDO555")
 _BETWEEN = re.compile(r"; (?=(?:[^`]*`[^`]*`)*[^`]*$)")
@@ -50,6 +50,7 @@ _LOST = {
     re.compile(r"reads no local files"): (Capability("fs.read"), Capability("proc.exec")),
 }
 """The words for what an agent does no more by any tool, with the capabilities that none has then."""
+_GONE = re.compile(r"\bhas no (?:tools of )?`([^`]+)`")
 _ASKED = ": a person is then asked each time"
 
 
@@ -262,15 +263,20 @@ def kept_although_lost(before: Foreign, after: Foreign, words: Promise, name: st
     old, now = named(before.team.agents), named(after.team.agents)
     changed = [each for each in old if each in now and _tools(now[each]) != _tools(old[each])]
     lost = "; ".join(words.lost)
+    gone = set(_GONE.findall(lost))
     return [
-        f"`{each}` still has `{grant.tool}`, but {match[0]}"
+        f"`{each}` still has `{grant.tool}`: {lost}"
         for each in ([name] if name in changed else changed)
         for grant in now[each].grants
-        for pattern, abilities in _LOST.items()
-        if (match := pattern.search(lost))
-        and grant.decision != "blocked"
-        and any(kind.covers_name(able.name) for kind in abilities for able in grant.capabilities)
+        if grant.decision != "blocked"
+        and (not gone.isdisjoint(map(excerpt, (grant.toolset, grant.tool))) or _is_lost(grant, lost))
     ]
+
+
+def _is_lost(grant: Grant, lost: str) -> bool:
+    """Whether a tool does something that a hint says is lost by whatever tool."""
+    kinds = [kind for pattern, own in _LOST.items() if pattern.search(lost) for kind in own]
+    return any(kind.covers_name(each.name) for kind in kinds for each in grant.capabilities)
 
 
 def _tools(agent: Agent) -> set[tuple[str, str, str]]:
