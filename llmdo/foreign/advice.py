@@ -14,6 +14,7 @@ from llmdo.foreign.edits import (
     after_refusal,
     ends_of,
     is_like,
+    is_repeated,
     keeps_checkout,
     kept_after,
     leaves_milder,
@@ -74,7 +75,7 @@ from llmdo.foreign.legs import (
     place_of,
     writes_by_rules,
 )
-from llmdo.foreign.other_commands import with_other_commands
+from llmdo.foreign.other_commands import with_further_commands, with_other_commands
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -153,13 +154,14 @@ def edit(project: Foreign, flow: Flow) -> FlowEdit | None:
     best, left = with_one_line(best, left, known)
     if len(left) > MANY and (refused := _refused(project, flow)):
         return refused
-    left = needed(flow, best, left)
+    best, left = with_further_commands(best, needed(flow, best, left), known)
     is_way = best.of_source is False or (best.of_source is None and only_send(flow, left))
     changes = [(each, _change_of(project, each, best, is_way=is_way)) for each in left]
     shown = [*dict.fromkeys(_tool_at(project, each) for each, change in changes if change is None)]
     more = f" and {len(shown) - ALL} more, {NEXT}" if len(shown) > ALL else ""
     others = f"; the same with {', '.join(shown[:ALL])}{more}" if shown else ""
-    own = sorted(dict.fromkeys(change for _, change in changes if change), key=_is_elsewhere)
+    further = (change for each, change in changes if change and not is_repeated(best, each, change))
+    own = sorted(dict.fromkeys(further), key=_is_elsewhere)
     text, *own = refused_at_once((best.text, *own))
     besides = "".join(f"; and {change}" for change in own[:ALL])
     besides += f"; {len(own) - ALL} more allow as much" if len(own) > ALL else ""

@@ -149,6 +149,11 @@ _SHOWING = frozenset({("command", "-V"), ("command", "-v")})
 """Beginnings of commands that only show the program of a name."""
 
 
+def is_command(tool: str) -> bool:
+    """Whether a tool is a shell that a list allows for some commands alone."""
+    return _RULE.fullmatch(tool) is not None
+
+
 def commands(
     pattern: str, *, is_prefix: bool = False, asked: Collection[str] = (), sees_options: bool = False
 ) -> Capability:

@@ -399,6 +399,12 @@ def refused_at_once(changes: Iterable[str]) -> list[str]:
     return texts
 
 
+def is_repeated(best: FlowEdit, spot: Spot, change: str) -> bool:
+    """Whether a change about an agent is that of an edit already, in words about no tool: one line for all events."""
+    is_there = any(worker == spot[0] for worker, _, _ in best.takes)
+    return is_there and best.text.startswith(f"{change} (") and f"`{excerpt(spot[2])}`" not in change
+
+
 def after_refusal(change: str, before: str) -> str:
     """A change in words, as it is written after another one: both may refuse tools by a key that is not there yet."""
     own = _refusal(change)

@@ -24,6 +24,7 @@ from llmdo.foreign.edits import (
 from llmdo.foreign.gaining import beside_a_shell, brought_at, unasked_part
 from llmdo.foreign.generated import with_sources
 from llmdo.foreign.instead import MANY, few_tools, in_a_header
+from llmdo.foreign.known_servers import known_server
 from llmdo.foreign.lines import PUSHES
 from llmdo.foreign.namesakes import namesakes
 from llmdo.foreign.reading import IN_PLACE_OF_TEXT, below_cut, keyless, unspaced
@@ -438,6 +439,8 @@ _GUESSED: Mapping[str, str] = {
     "data": "can send what a server reads of which nothing is known, on a stranger's word",
     "sends": "can send private data on a stranger's word, where its server says that the tool only reads",
 }
+_OF_DATA = "can send private data on the word of a server's data, of which it is not known who writes it"
+"""The same of a server that is well known: what it returns depends on what is in it."""
 
 
 @reports("LDO555", "note", acceptable=True)
@@ -461,7 +464,9 @@ def foreign_perhaps_way_out(project: Foreign) -> Iterator[Diagnostic]:
     """
     for name, flow in flows.worst_flows(project).items():
         if flow.guess:
-            sentence = _GUESSED[flow.guess]
+            source = project.choice.graph.toolsets.get(flow.row.source[-1].name)
+            is_known = source is not None and source.server is not None and known_server(source.server)
+            sentence = _OF_DATA if flow.guess == "words" and is_known else _GUESSED[flow.guess]
             yield _of_flow(project, "LDO555", name, flow, sentence)
 
 

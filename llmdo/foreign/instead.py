@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, NamedTuple
 from llmdo.base.diagnostic import excerpt
 from llmdo.base.parts import table
 from llmdo.extensions.spec import NO_COMMANDS, OTHERS_REFUSED
+from llmdo.foreign.commands import is_command
 from llmdo.foreign.flows import SERVER
+from llmdo.foreign.server_words import own_name
 from llmdo.policy.authority import Capability
 from llmdo.policy.vocabulary import UNTRUSTED
 from llmdo.reach.risks import SHELL
@@ -38,6 +40,7 @@ LOOKED_AT = "a second model then decides about each call of it"
 ASKED = "a person is then asked each time"
 ASKED_BUT_TO_READ = f"{ASKED}, except for commands that only read"
 ALSO = ", also in other agents without a rule about it"
+NO_SUCH_COMMAND = "it then runs no such command"
 NO_HOST = "its commands then reach no host"
 CONFINED = "its commands then reach no host, and change only the project and temporary files"
 _NO_NETWORK = ("network_access = false", NO_HOST)
@@ -181,21 +184,25 @@ def runs_commands(given: Grant) -> bool:
 
 
 def loss_of(given: Grant) -> str:
-    """What an agent can no longer do without a tool."""
+    """What an agent can no longer do without a tool: what it may do by others as well is lost by that tool alone."""
     names = {each.name for each in given.capabilities}
     if SHELL in names and not given.server:
-        return "it then runs no such command" if "(" in given.tool else NO_COMMANDS
+        return NO_SUCH_COMMAND if "(" in given.tool else NO_COMMANDS
     if any(name.startswith("x.github.") for name in names):
         return "it then does nothing on `github.com` by that"
     if given.server or SERVER in names:
-        return f"it then has no tools of `{excerpt(given.toolset)}`"
-    if any(Capability("net").covers_name(name) for name in names):
-        verb = "finds" if "search" in given.tool.lower() else "fetches"
+        is_whole = not own_name(given.toolset, given.tool).strip("*")
         return (
-            f"it then {verb} no pages by that"
-            if UNTRUSTED in names
-            else "it then sends nothing to other hosts"
+            f"it then has no {'tools of ' * is_whole}`{excerpt(given.toolset if is_whole else given.tool)}`"
         )
+    if is_command(given.tool):
+        return NO_SUCH_COMMAND
+    hosts = {each.scope for each in given.capabilities if Capability("net").covers_name(each.name)}
+    if hosts and UNTRUSTED in names:
+        return f"it then {'finds' if 'search' in given.tool.lower() else 'fetches'} no pages by that"
+    if hosts:
+        where = ", ".join(f"`{excerpt(each)}`" for each in sorted(filter(None, hosts)))
+        return f"it then sends nothing to {'other hosts' if None in hosts else where} by that"
     return f"it then has no `{excerpt(given.tool)}`"
 
 

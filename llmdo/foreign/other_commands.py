@@ -1,25 +1,78 @@
-"""The tools by which an agent still runs commands after an edit that takes its shell."""
+"""Edits that take commands: all of one list at once, and what is lost by that, judged of all tools of an agent."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from llmdo.base.diagnostic import excerpt, place
 from llmdo.extensions.spec import NO_COMMANDS
+from llmdo.foreign.commands import is_command
 from llmdo.foreign.edits import names_text
-from llmdo.foreign.instead import name_at, runs_commands
+from llmdo.foreign.instead import ALL, NEXT, NO_SUCH_COMMAND, name_at, runs_commands
+from llmdo.foreign.known_servers import capabilities_of
+from llmdo.policy.authority import Capability
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from llmdo.foreign.edits import FlowEdit
-    from llmdo.foreign.team import Agent
+    from llmdo.foreign.edits import FlowEdit, Spot
+    from llmdo.foreign.team import Agent, Grant
+    from llmdo.syntax.document import Place
 
 _NONE_RUN = NO_COMMANDS.removeprefix("it then ")
+_NONE_OF_THESE = "it then runs none of these commands"
+_READING = (Capability("fs.read"), Capability("proc.exec"))
+"""The capabilities of tools that may read local files."""
+
+
+def with_further_commands(
+    best: FlowEdit, left: list[Spot], known: Mapping[Spot, tuple[Grant, Place]]
+) -> tuple[FlowEdit, list[Spot]]:
+    """An edit that also takes out the other commands of the list of which it takes one, and what is left then.
+
+    `known` has the grants of the tools that are left.
+    """
+    if best.items is None or not all(map(is_command, best.items[1])):
+        return best, left
+    at, tools = best.items
+    workers = {worker for worker, _, _ in best.takes}
+    same = {
+        each: known[each][0].at
+        for each in left
+        if each in known and each[0] in workers and _is_taken_out(known[each][0], at)
+    }
+    if not same or not best.text.startswith(f"take `{excerpt(tools[0])}` out ("):
+        return best, left
+    by_place = sorted(
+        [*((tool, at) for tool in tools), *((spot[2], its) for spot, its in same.items())],
+        key=lambda each: _line_of(each[1]),
+    )
+    *names, last = (f"`{excerpt(tool)}`" for tool, _ in by_place[:ALL])
+    more = f" and {len(by_place) - ALL} more, {NEXT}," if len(by_place) > ALL else ""
+    taken = f"{', '.join(names)}{f', {last}{more}' if more else f' and {last}'}"
+    lost = best.text.partition("); ")[2].replace(NO_SUCH_COMMAND, _NONE_OF_THESE)
+    text = f"take {taken} out ({place(by_place[0][1].location)}); {lost}"
+    items = (at, (*tools, *(spot[2] for spot in same)))
+    edit = best._replace(text=text, takes=best.takes | {*same}, items=items)
+    return edit, [each for each in left if each not in same]
+
+
+def _is_taken_out(given: Grant, at: Place) -> bool:
+    """Whether a command goes by the same words as one of the list in the file at a place."""
+    is_there = given.at.location.path == at.location.path
+    return is_there and is_command(given.tool) and given.narrower == f"take `{excerpt(given.tool)}` out"
+
+
+def _line_of(at: Place) -> tuple[int, int]:
+    span = at.location.span
+    return (span.line, span.column) if span else (0, 0)
 
 
 def with_other_commands(agents: Mapping[str, Agent], best: FlowEdit) -> str:
-    """The words of an edit after which an agent runs no commands, with the tools by which it still does."""
+    """The words of an edit that takes commands, with what an agent still runs some by, or that it reads no files."""
     kept: dict[str, bool] = {}
+    if best.text.endswith((NO_SUCH_COMMAND, _NONE_OF_THESE)):
+        return f"{best.text}{' and reads no local files' if _ends_reading(agents, best) else ''}"
     workers = {spot[0] for spot in best.takes if spot[0] in agents and _NONE_RUN in best.text}
     for worker in workers:
         grants = [
@@ -59,3 +112,23 @@ def _has_them_run(agents: Mapping[str, Agent], worker: str, best: FlowEdit) -> b
         for name in known - {worker}
         for each in agents[name].grants
     )
+
+
+def _ends_reading(agents: Mapping[str, Agent], best: FlowEdit) -> bool:
+    """Whether an edit takes all that an agent reads local files by, and nothing of which that is not known is left."""
+    workers = {worker for worker, _, _ in best.takes if worker in agents}
+    if len(workers) != 1:
+        return False
+    (worker,) = workers
+    agent = agents[worker]
+    taken = [each for each in agent.grants if (worker, each.toolset, each.tool) in best.takes]
+    left = [each for each in agent.grants if each not in taken and each.decision != "blocked"]
+    is_lost = any(_READING[0].covers_name(able.name) for each in taken for able in each.capabilities)
+    return is_lost and not (agent.calls or agent.everyone or any(map(_may_read, left)))
+
+
+def _may_read(given: Grant) -> bool:
+    """Whether a tool may read local files."""
+    able = capabilities_of(given.server) if given.server else given.capabilities
+    is_unknown = able is None or (given.is_open and not given.server)
+    return is_unknown or any(kind.covers_name(each.name) for kind in _READING for each in able or ())

@@ -65,17 +65,24 @@ _OPEN = re.compile(
     re.IGNORECASE,
 )
 """A sentence of a licence by which anybody may read the project."""
+_CLOSED = re.compile(
+    r"\b(?:proprietary (?:and|&) confidential|confidential (?:and|&) proprietary|proprietary licen[cs]e)\b"
+    r"|\b(?:code|program|project|repository|software) is (?:strictly )?(?:proprietary|confidential)\b"
+    r"|\bunauthori[sz]ed (?:copying|distribution|reproduction)\b",
+    re.IGNORECASE,
+)
+"""Words of a licence by which nobody else may, which no open one has: they count before the text of one."""
 
 
 def is_published(tree: Tree) -> bool:
     """Whether a project has an open licence, so that its files are no secret."""
     named = filter(_LICENCE.fullmatch, tree.find(_LIKE_LICENCES)[0])
-    texts = (
-        content[0].text[:20_000]
+    texts = [
+        " ".join(content[0].text[:20_000].split())
         for name in dict.fromkeys((*_LICENCES, *named))
         if (content := tree.read(name))
-    )
-    return any(_OPEN.search(" ".join(text.split())) for text in texts)
+    ]
+    return any(map(_OPEN.search, texts)) and not any(map(_CLOSED.search, texts))
 
 
 def project_of(file: Path, patterns: Iterable[str]) -> Path | None:

@@ -19,6 +19,7 @@ UNMADE = {
     "claude-many-rules-alike": "and 4 more, which the next scan names",
     "github-actions-environment-of-an-older-client": "let an _ say who may start it and whose text it reads",
     "github-actions-gemini-commands-that-read": "let an _ say who may start it and whose text it reads",
+    "github-actions-gemini-several-commands": "let an _ say who may start it and whose text it reads",
     "github-actions-two-texts-in-a-script": "pass _, _ by _",
     "passes-github-actions-aliases": "no claude at its place",
 }

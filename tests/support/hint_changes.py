@@ -89,6 +89,10 @@ def take(files: Edited, place: str, key: str | None, name: str) -> None:
         _take_of_toml(files, path, offset)
     elif key is None:
         _take_of_text(files, path, offset, name)
+    elif (
+        path.endswith(".yml") and offset is not None and files.text(path).startswith(f'"{name}": {{', offset)
+    ):
+        _take_of_json_words(files, path, offset)
     else:
         _take_of_tree(files, place, key, name)
 
@@ -155,7 +159,7 @@ def _take_of_text(files: Edited, path: str, offset: int | None, name: str) -> No
     start = text.find(name, offset)
     line_end = text.find("\n", offset)
     if start < 0 or (line_end >= 0 and start > line_end):
-        raise NotMadeError(f"no {name} at its place")
+        start = _further_item(text, offset, name)
     end = start + len(name)
     if text[start - 1] == text[end] and text[end] in "\"'":
         start, end = start - 1, end + 1
@@ -166,6 +170,34 @@ def _take_of_text(files: Edited, path: str, offset: int | None, name: str) -> No
     ):
         start = before.start()
     files.put(path, start, end, "")
+
+
+def _take_of_json_words(files: Edited, path: str, offset: int) -> None:
+    """Takes a key with its table out of JSON that is a text in YAML, with expressions perhaps."""
+    text = files.text(path)
+    end, depth = offset, 0
+    for part in re.compile(r'"(?:[^"\\]|\\.)*"|[{}]').finditer(text, offset):
+        depth += {"{": 1, "}": -1}.get(part[0], 0)
+        if part[0] == "}" and not depth:
+            end = part.end()
+            break
+    after = re.compile(r"\s*,").match(text, end)
+    before = re.search(r",\s*$", text[:offset])
+    start, end = (offset, after.end()) if after else (before.start() if before else offset, end)
+    files.put(path, start, end, "")
+
+
+def _further_item(text: str, offset: int, name: str) -> int:
+    """The start of a name that is a line of its own in the list of which a place is the first item."""
+    item = re.compile(rf'[ \t]*"{re.escape(name)}",?[ \t]*')
+    position = text.rfind("\n", 0, offset) + 1
+    for line in text[position:].split("\n"):
+        if item.fullmatch(line):
+            return position + line.index(name)
+        if line.strip().startswith("]"):
+            break
+        position += len(line) + 1
+    raise NotMadeError(f"no {name} at its place")
 
 
 def _take_of_python(files: Edited, path: str, offset: int | None) -> None:
@@ -315,7 +347,7 @@ def _under(files: Edited, match: re.Match[str], place: str) -> None:
     table = _table_at(files, path, offset)
     chain = files.chain(path, offset)
     pair = next((each for each in reversed(chain) if each.name == match["key"]), None)
-    holder = pair.value if pair else below(table, match["key"])
+    holder = pair.value if pair else below(table, *match["key"].split("."))
     if holder is None:
         raise NotMadeError(f"no {match['key']} there")
     files.insert(path, holder, match["line"])

@@ -11,6 +11,7 @@ from llmdo.base.diagnostic import LlmdoError, excerpt
 from llmdo.foreign import findings
 from llmdo.foreign.building import named
 from llmdo.foreign.flows import worst_flows
+from llmdo.policy.authority import Capability
 from tests.support.edited_files import Edited, NotMadeError
 from tests.support.hint_changes import make, names_in
 
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from llmdo.base.diagnostic import Diagnostic
     from llmdo.foreign import Foreign
     from llmdo.foreign.flows import Flow
-    from llmdo.foreign.team import Agent
+    from llmdo.foreign.team import Agent, Grant
 
 FLOWS = ("LDO552", "LDO555")
 _BETWEEN = re.compile(r"; (?=(?:[^`]*`[^`]*`)*[^`]*$)")
@@ -43,6 +44,13 @@ _SETTINGS = re.compile(r"\(\S*(?:\.claude/settings\S*\.json|\.codex/config\.toml
 """A place in settings that are those of all agents, as whoever reads it sees."""
 _ALIKE = re.compile(r", which \d+ files name$")
 """The end of a finding about several files, of which an edit leaves fewer."""
+_LOST = {
+    re.compile(r"it then sends nothing to other hosts(?! by that)"): (Capability("net"),),
+    re.compile(r"it then runs no commands(?! by)"): (Capability("proc.exec"),),
+    re.compile(r"reads no local files"): (Capability("fs.read"), Capability("proc.exec")),
+}
+"""The words for what an agent does no more by any tool, with the capabilities that none has then."""
+_GONE = re.compile(r"\bhas no (?:tools of )?`([^`]+)`")
 _ASKED = ": a person is then asked each time"
 
 
@@ -167,6 +175,7 @@ def broken(before: Foreign, root: Path, each: Diagnostic, folder: Path) -> list[
     wrong += _of_flow(flow, worst_flows(after).get(name), words, rules_of(after))
     wrong += new_findings(before, after)
     wrong += others_changed(before, after, hint, name)
+    wrong += kept_although_lost(before, after, words, name)
     if words.then:
         edited(root, folder / "both", hint, then=True)
         both = again(before, folder / "both")
@@ -247,6 +256,27 @@ def others_changed(before: Foreign, after: Foreign, hint: str, name: str) -> lis
         and (other in now or agent.path)  # one that is built in goes with the last call of it
         and (other not in now or _tools(now[other]) != _tools(agent))
     ]
+
+
+def kept_although_lost(before: Foreign, after: Foreign, words: Promise, name: str) -> list[str]:
+    """What the agent that an edit changes still does although its hint says that this is lost."""
+    old, now = named(before.team.agents), named(after.team.agents)
+    changed = [each for each in old if each in now and _tools(now[each]) != _tools(old[each])]
+    lost = "; ".join(words.lost)
+    gone = set(_GONE.findall(lost))
+    return [
+        f"`{each}` still has `{grant.tool}`: {lost}"
+        for each in ([name] if name in changed else changed)
+        for grant in now[each].grants
+        if grant.decision != "blocked"
+        and (not gone.isdisjoint(map(excerpt, (grant.toolset, grant.tool))) or _is_lost(grant, lost))
+    ]
+
+
+def _is_lost(grant: Grant, lost: str) -> bool:
+    """Whether a tool does something that a hint says is lost by whatever tool."""
+    kinds = [kind for pattern, own in _LOST.items() if pattern.search(lost) for kind in own]
+    return any(kind.covers_name(each.name) for kind in kinds for each in grant.capabilities)
 
 
 def _tools(agent: Agent) -> set[tuple[str, str, str]]:

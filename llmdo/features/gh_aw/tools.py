@@ -241,8 +241,12 @@ def _github(tools: Mapping[str, _NamedTool], at: Place) -> Iterator[Grant]:
     writes = isinstance(tool.value, dict) and tool.value.get("read-only") is False if tool else False
     is_open = tool is not None and not is_filtered(tool.value)
     line = _LINES["github" + (", read-only: false" if writes else ", min-integrity: none" * is_open)]
-    narrower = "write `min-integrity: approved` under `tools.github`" if is_open and not writes else None
-    yield from _grants(line, "github" if tool else DEFAULT, "github", tool.at if tool else at, narrower)
+    is_set = tool is not None and "min-integrity" in table(tool.value)
+    level = tool.at._replace(route=(*tool.at.route, "min-integrity")) if tool and is_set else None
+    where = "in place of `min-integrity`" if level else "under `tools.github`"
+    narrower = f"write `min-integrity: approved` {where}" if is_open and not writes else None
+    for grant in _grants(line, "github" if tool else DEFAULT, "github", tool.at if tool else at, narrower):
+        yield replace(grant, narrower_at=level if narrower else None)
 
 
 def _edit(

@@ -46,6 +46,7 @@ _FEW = '["read_file", "grep_search", "glob"]'
 NEEDS = "and what else it needs"
 LOSES = "it loses the rest"
 OF_ALL = "as do other jobs and people's own sessions"
+_OF_NO_OTHER = ", nor do other jobs and people's own sessions"
 _CORE = re.compile(r"(?P<tool>\w+)(?:\((?P<what>.*)\))?", re.DOTALL)
 _SHELLS = frozenset({"ShellTool", "run_shell_command", "shell"})
 _OTHER_NAMES = {
@@ -96,8 +97,15 @@ def gemini_grants(site: Site, tree: Checkout) -> tuple[tuple[Grant, ...], bool]:
     is_listed = named is not None and not is_surely_before(site, LIMITS_SERVERS)
     asked = frozenset() if is_listed else _ASKED[mode]
     grants = list(_gemini_tools(site, kept, named, excluded, at, asked))
-    for name, server in _servers_in(settings).items():
-        grants += _gemini_server(site, name, table(server), at, named) if mode == "yolo" or is_listed else ()
+    for name, server in _servers_in(settings).items() if mode == "yolo" or is_listed else ():
+        its = _declared(site, tree, at, name)
+        change = f"take `{excerpt(name)}` out of `mcpServers`" if its else None
+        lost = f"it then has no tools of `{excerpt(name)}`"
+        also = _OF_NO_OTHER if its and its.location.path == SETTINGS else ""
+        grants += [
+            replace(each, narrower=change, narrower_at=its, loss=lost, also=also)
+            for each in _gemini_server(site, name, table(server), its or at, named)
+        ]
     if not is_known or _UNKNOWN in table(settings, "mcpServers"):
         grants.append(granted("settings", "settings", [capability_of("gemini")], at, is_open=True))
     return tuple(grants), named is None and mode == "yolo"
@@ -117,6 +125,16 @@ def _named(
             entry = str(each)
             spot = Place(document, (*route, number)) if document else site.spot(at, entry)
             yield entry, spot
+
+
+def _declared(site: Site, tree: Checkout, at: Place, name: str) -> Place | None:
+    """The key of a server in the settings of its step or of the project; None if no text of the repository has it."""
+    if own := site.input("settings", "settings_json"):
+        key = json.dumps(name, ensure_ascii=False)
+        return site.spot(at, key) if own[0].count(key) == 1 else at
+    document = tree.json(SETTINGS)
+    is_there = document is not None and document.source.path == SETTINGS
+    return Place(document, ("mcpServers", name), of_key=True) if document and is_there else None
 
 
 def _hides_tools(settings: Mapping[str, object]) -> bool:
@@ -234,9 +252,7 @@ def _gemini_command(site: Site, kept: set[str], entry: str, command: str, at: Pl
         if grant.tool == f"run_shell_command({pattern})":  # the file has no `:*`
             names |= {*redirected}
             out = f"take `{excerpt(entry)}` out" if redirected else None  # no other command sends less
-            also = (
-                ", nor do other jobs and people's own sessions" if at.document.source.path == SETTINGS else ""
-            )
+            also = _OF_NO_OTHER if at.document.source.path == SETTINGS else ""
             grant = replace(grant, toolset=entry, tool=entry, narrower=out, also=also)
         yield replace(grant, capabilities=tuple(map(Capability.parse, sorted(names))))
 

@@ -96,7 +96,7 @@ def codex_grants(site: Site, tree: Tree) -> Iterator[Grant]:
         yield _of_codex(SPAWNS.tool, site.at)
     narrower = "have it run with `-c web_search=disabled`"
     if search := search_line(sandbox.search, is_off=sandbox.mode == FREE):
-        yield replace(_of_codex(search, site.at), narrower=narrower, loss="it then searches nothing")
+        yield replace(_of_codex(search, site.at), narrower=narrower, loss="it then finds no pages by that")
     if sandbox.mode == FREE:
         yield from by_shell(site, token, "shell", sandbox.at)
         return
