@@ -96,8 +96,8 @@ def gemini_grants(site: Site, tree: Checkout) -> tuple[tuple[Grant, ...], bool]:
     is_listed = named is not None and not is_surely_before(site, LIMITS_SERVERS)
     asked = frozenset() if is_listed else _ASKED[mode]
     grants = list(_gemini_tools(site, kept, named, excluded, at, asked))
-    for name, server in _servers_in(settings).items():
-        grants += _gemini_server(site, name, table(server), at, named) if mode == "yolo" or is_listed else ()
+    for name, server in _servers_in(settings).items() if mode == "yolo" or is_listed else ():
+        grants += _gemini_server(site, name, table(server), _server_at(site, at, name), named)
     if not is_known or _UNKNOWN in table(settings, "mcpServers"):
         grants.append(granted("settings", "settings", [capability_of("gemini")], at, is_open=True))
     return tuple(grants), named is None and mode == "yolo"
@@ -128,6 +128,11 @@ def _hides_tools(settings: Mapping[str, object]) -> bool:
 
 def _servers_in(settings: Mapping[str, object]) -> Mapping[str, object]:
     return {name: each for name, each in table(settings, "mcpServers").items() if name != _UNKNOWN}
+
+
+def _server_at(site: Site, at: Place, name: str) -> Place:
+    """The place of a server in the text of a step's settings; that of all of it if it cannot be seen there."""
+    return site.spot(at, re.compile(rf'"mcpServers"\s*:.*?"(?P<spot>{re.escape(name)})"\s*:', re.DOTALL))
 
 
 def unread_settings(site: Site, tree: Checkout) -> tuple[str, Place] | None:
@@ -178,7 +183,7 @@ def gemini_starts(site: Site, tree: Checkout) -> Iterator[Grant]:
         return
     for name, server in _servers_in(settings).items():
         if not any(_gemini_server(site, name, table(server), at, list(map(str, core)))):
-            yield started(name, servers.server_of(server), at)
+            yield started(name, servers.server_of(server), _server_at(site, at, name))
 
 
 def _gemini_tools(
