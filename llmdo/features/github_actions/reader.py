@@ -27,6 +27,7 @@ from llmdo.features.github_actions.copilot_runs import copilot_grants
 from llmdo.features.github_actions.firewall import FIREWALL, behind, firewall_of, gateway_grants
 from llmdo.features.github_actions.gemini_runs import (
     broken_settings,
+    former_keys,
     gemini_grants,
     gemini_narrower,
     gemini_starts,
@@ -314,6 +315,7 @@ def _problems(site: Site, tree: Checkout) -> Iterator[Diagnostic]:
         yield finding("LDO153", at.location, "`settings` is no JSON, so Gemini CLI does not start")
     elif (untrusted := without_trust(site)) is not None:
         yield untrusted
+    yield from former_keys(site)
     if unread := unread_settings(site, tree):
         message = f"`{unread[0]}` cannot be read here, so which tools Gemini CLI has is not known"
         yield finding("LDO154", unread[1].location, message)
