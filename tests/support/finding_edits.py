@@ -12,7 +12,7 @@ import yaml
 from llmdo.base.diagnostic import place
 from llmdo.base.source import Location, Span
 from llmdo.base.values import replace
-from tests.support.edited_files import Edited, NotMadeError, below, merged, pairs_of, start_of, style_of
+from tests.support.edited_files import Edited, NotMadeError, Pair, below, merged, pairs_of, start_of, style_of
 from tests.support.finding_headers import (
     above,
     all_in_quotes,
@@ -87,6 +87,8 @@ def _out(files: Edited, match: re.Match[str], each: Diagnostic) -> None:
         own = next(pair for pair in reversed(chain) if isinstance(pair.name, int))
         files.remove(path, own)
         return
+    if own and _moved_in_text(files, path, own, text[start:end], ""):
+        return
     if own and isinstance(own.value, yaml.ScalarNode) and own.value.start_mark.index <= start:
         whole = text[own.value.start_mark.index : files.end(path, own.value)]
         if whole.strip("\"'") != text[start:end].strip("\"'"):
@@ -158,12 +160,31 @@ def _now_called(files: Edited, match: re.Match[str], each: Diagnostic) -> None:
     if "." not in new:
         meant(files, match, each)
         return
-    path, _, _ = stretch(files, each)
+    path, start, end = stretch(files, each)
+    if path.endswith(".yml"):
+        _moved_in_text(files, path, files.chain(path, start)[-1], files.text(path)[start:end], new)
+        return
     data = yaml.safe_load(files.text(path))
     more: Any = data.pop(names_in(each.message)[0])
     for key in reversed(new.split(".")):
         more = {key: more}
     files.put(path, 0, len(files.text(path)), json.dumps(merged(data, more), indent=2))
+
+
+def _moved_in_text(files: Edited, path: str, own: Pair, key: str, new: str) -> bool:
+    """Moves a key of JSON in a text to where it is now, or takes it out where nothing is new; whether it is there."""
+    try:
+        data = json.loads(own.value.value)
+        more: Any = data.pop(key)
+    except (AttributeError, KeyError, TypeError, ValueError):
+        return False
+    if new:
+        for part in reversed(new.split(".")):
+            more = {part: more}
+        data = merged(data, more)
+    written = json.dumps(data).replace("'", "''")
+    files.set_pair(path, own, f"{own.name}: '{written}'")
+    return True
 
 
 def _before_step(files: Edited, match: re.Match[str], each: Diagnostic) -> None:

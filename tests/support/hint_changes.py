@@ -163,6 +163,8 @@ def _take_of_text(files: Edited, path: str, offset: int | None, name: str) -> No
     end = start + len(name)
     if text[start - 1] == text[end] and text[end] in "\"'":
         start, end = start - 1, end + 1
+    if colon := re.compile(r"[ \t]*:\s*").match(text, end) if text[start] == '"' else None:
+        _, end = json.JSONDecoder().raw_decode(text, colon.end())  # a key of JSON in a text
     if after := re.compile(r"\s*,[ \t]*").match(text, end):
         end = after.end()
     elif (before := re.search(r",\s*$", text[:start])) or (

@@ -83,7 +83,7 @@ SERVER_KEYS = frozenset({
     "httpUrl", "includeTools", "oauth", "targetAudience", "targetServiceAccount", "tcp", "timeout", "trust", "type",
     "url",
 })  # fmt: skip
-_MOVED = {
+MOVED = {
     "allowMCPServers": "mcp.allowed",
     "allowedTools": "tools.allowed",
     "coreTools": "tools.core",
@@ -93,8 +93,8 @@ _MOVED = {
     "sandbox": "tools.sandbox",
 }
 """Keys that decided something before version 0.3, and their later names."""
-_KNOWN = KEYS | _MOVED.keys()
-_NO_TABLES = frozenset({*_MOVED, "adminPolicyPaths", "policyPaths", "theme", "useWriteTodos"})
+_KNOWN = KEYS | MOVED.keys()
+_NO_TABLES = frozenset({*MOVED, "adminPolicyPaths", "policyPaths", "theme", "useWriteTodos"})
 """The keys at the top whose values are no tables."""
 _OPEN = frozenset({"experimental", "general"})
 """The sections of which not every key is known here."""
@@ -292,16 +292,20 @@ def _note_strange(files: Files, document: Document) -> None:
 def _judge_keys(files: Files, document: Document) -> None:
     files.misspelt_keys(document, _KNOWN, fits=_fits)
     _note_strange(files, document)
-    for key in document.data.keys() & _MOVED.keys():
+    for key in document.data.keys() & MOVED.keys():
         place = Place(document, (key,), of_key=True)
         message = f"Gemini CLI no longer reads `{key}`, so it does nothing"
-        *tables, last = _MOVED[key].split(".")
-        is_there = last in table(document.data, *tables)
-        hint = surplus(_MOVED[key]) if is_there else f"it is now called `{_MOVED[key]}`"
-        files.note("LDO151", place, message, hint)
+        files.note("LDO151", place, message, moved(document.data, key))
     for section in ("mcp", "security", "tools"):
         files.misspelt_keys(document, SECTIONS[section], section)
     judge_servers(files, document)
+
+
+def moved(settings: Mapping[str, object], key: str) -> str:
+    """The hint for a key of settings that is now in a section."""
+    *tables, last = MOVED[key].split(".")
+    is_there = last in table(settings, *tables)
+    return surplus(MOVED[key]) if is_there else f"it is now called `{MOVED[key]}`"
 
 
 def judge_servers(files: Files, document: Document, key: str = "mcpServers") -> None:

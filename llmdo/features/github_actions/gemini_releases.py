@@ -12,6 +12,11 @@ if TYPE_CHECKING:
 
     from llmdo.features.github_actions.walking import Site
 
+WITHOUT_FORMER_KEYS = (0, 24, 0)
+"""From it on Gemini CLI does not read the keys at the top of its settings by which it had lists of tools before 0.3.
+
+https://github.com/google-gemini/gemini-cli/pull/16252; 0.23 still moves them into their sections.
+"""
 TRUSTS = (0, 39, 1)
 """From it on Gemini CLI does not start in a folder that nothing has it trust."""
 LIMITS_SERVERS = (0, 41, 0)

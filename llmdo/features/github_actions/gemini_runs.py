@@ -7,11 +7,17 @@ import re
 from itertools import pairwise
 from typing import TYPE_CHECKING, Literal
 
-from llmdo.base.diagnostic import excerpt, place
+from llmdo.base.diagnostic import excerpt, finding, place
 from llmdo.base.parts import items, table, texts
 from llmdo.base.values import replace
 from llmdo.features.gemini import SETTINGS
-from llmdo.features.github_actions.gemini_releases import LIMITS_SERVERS, is_surely_before, is_surely_from
+from llmdo.features.gemini.settings import MOVED, moved
+from llmdo.features.github_actions.gemini_releases import (
+    LIMITS_SERVERS,
+    WITHOUT_FORMER_KEYS,
+    is_surely_before,
+    is_surely_from,
+)
 from llmdo.features.github_actions.table import LINES
 from llmdo.features.github_actions.tokens import (
     by_command,
@@ -37,6 +43,7 @@ from llmdo.syntax.document import Place
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
 
+    from llmdo.base.diagnostic import Diagnostic
     from llmdo.features.github_actions.checkout import Checkout
     from llmdo.features.github_actions.walking import Site
     from llmdo.foreign.team import Grant
@@ -87,9 +94,9 @@ def gemini_grants(site: Site, tree: Checkout) -> tuple[tuple[Grant, ...], bool]:
         return (), False
     settings, at = _gemini_settings(site, tree)
     tools = table(settings, "tools")
-    core = tools.get("core", settings.get("coreTools"))
+    core = tools.get("core")
     is_known = not _hides_tools(settings)
-    excluded = {str(tool) for tool in (*items(tools.get("exclude")), *items(settings.get("excludeTools")))}
+    excluded = {str(tool) for tool in items(tools.get("exclude"))}
     mode = _mode(site)
     kept = set(texts(table(settings, "security", "environmentVariableRedaction").get("allowed")))
     is_list = isinstance(core, list) or not is_known
@@ -118,9 +125,9 @@ def _named(
     document = None if site.input("settings", "settings_json") else tree.json(SETTINGS)
     if document and document.source.path != SETTINGS:
         document = None
-    route: Route = ("tools", "core") if "core" in table(settings, "tools") else ("coreTools",)
-    core = table(settings, "tools").get("core", settings.get("coreTools"))
-    for number, each in enumerate(items(core)):
+    is_new = document is None or "core" in table(document.data, "tools")
+    route: Route = ("tools", "core") if is_new else ("coreTools",)
+    for number, each in enumerate(items(table(settings, "tools").get("core"))):
         if not table(each):
             entry = str(each)
             spot = Place(document, (*route, number)) if document else site.spot(at, entry)
@@ -129,9 +136,9 @@ def _named(
 
 def _declared(site: Site, tree: Checkout, at: Place, name: str) -> Place | None:
     """The key of a server in the settings of its step or of the project; None if no text of the repository has it."""
-    if own := site.input("settings", "settings_json"):
-        key = json.dumps(name, ensure_ascii=False)
-        return site.spot(at, key) if own[0].count(key) == 1 else at
+    if site.input("settings", "settings_json"):
+        key = re.escape(json.dumps(name, ensure_ascii=False))
+        return site.spot(at, re.compile(rf'"mcpServers"\s*:.*?(?P<spot>{key})\s*:', re.DOTALL))
     document = tree.json(SETTINGS)
     is_there = document is not None and document.source.path == SETTINGS
     return Place(document, ("mcpServers", name), of_key=True) if document and is_there else None
@@ -140,7 +147,7 @@ def _declared(site: Site, tree: Checkout, at: Place, name: str) -> Place | None:
 def _hides_tools(settings: Mapping[str, object]) -> bool:
     """Whether no file says which tools settings name."""
     tools = table(settings, "tools")
-    core = tools.get("core", settings.get("coreTools"))
+    core = tools.get("core")
     return any(_UNKNOWN in table(each) for each in (settings, tools, core, *items(core)))
 
 
@@ -191,12 +198,12 @@ def gemini_starts(site: Site, tree: Checkout) -> Iterator[Grant]:
     if site.run.program not in ("gemini", "run-gemini-cli") or broken_settings(site):
         return
     settings, at = _gemini_settings(site, tree)
-    core = table(settings, "tools").get("core", settings.get("coreTools"))
+    core = table(settings, "tools").get("core")
     if not isinstance(core, list) or _hides_tools(settings):
         return
     for name, server in _servers_in(settings).items():
         if not any(_gemini_server(site, name, table(server), at, list(map(str, core)))):
-            yield started(name, servers.server_of(server), at)
+            yield started(name, servers.server_of(server), _declared(site, tree, at, name) or at)
 
 
 def _gemini_tools(
@@ -284,17 +291,42 @@ def _gemini_server(
     yield granted(name, f"{name} tools", capabilities, at)
 
 
-def _gemini_settings(site: Site, tree: Checkout) -> tuple[Mapping[str, object], Place]:
+def _gemini_settings(site: Site, tree: Checkout | None) -> tuple[Mapping[str, object], Place]:
     """Its settings: those of the step in place of the project's own."""
     if settings := site.input("settings", "settings_json"):
         try:
-            return table(json.loads(_plain(settings[0]), parse_constant=_unknown)), settings[1]
+            read = table(json.loads(_plain(settings[0]), parse_constant=_unknown))
+            return _as_read(site, read), settings[1]
         except (ValueError, RecursionError):
             return {_UNKNOWN: True}, settings[1]
-    document = tree.json(SETTINGS)
-    if document is None and SETTINGS in tree.written:
+    document = tree.json(SETTINGS) if tree else None
+    if tree and document is None and SETTINGS in tree.written:
         return {_UNKNOWN: True}, site.at
-    return document.data if document else {}, site.at
+    return _as_read(site, document.data) if document else {}, site.at
+
+
+def _as_read(site: Site, settings: Mapping[str, object]) -> Mapping[str, object]:
+    """The settings, with the lists of tools that an early release reads under their former keys in `tools`."""
+    if not is_surely_before(site, WITHOUT_FORMER_KEYS):
+        return settings
+    tools = table(settings, "tools")
+    former = {"core": settings["coreTools"]} if "coreTools" in settings else {}
+    excluded = [*items(settings.get("excludeTools")), *items(tools.get("exclude"))]
+    return {**settings, "tools": {**former, **tools, "exclude": excluded}}
+
+
+def former_keys(site: Site) -> Iterator[Diagnostic]:
+    """The findings about keys of a step's settings that Gemini CLI no longer reads, unless they are `false`."""
+    own = site.input("settings", "settings_json")
+    is_read = site.run.program != "run-gemini-cli" or is_surely_before(site, WITHOUT_FORMER_KEYS)
+    if own is None or is_read or broken_settings(site):
+        return
+    settings, at = _gemini_settings(site, None)
+    for key in MOVED:
+        if settings.get(key, False) is not False:
+            spot = site.spot(at, re.compile(rf'"(?P<spot>{key})"\s*:'))
+            message = f"from 0.24 on Gemini CLI does not read `{key}`, so it does nothing"
+            yield finding("LDO151", spot.location, message, hint=moved(settings, key))
 
 
 def _unknown(_: str) -> Mapping[str, object]:

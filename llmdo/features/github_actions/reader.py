@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from llmdo.base.diagnostic import excerpt, finding
-from llmdo.base.parts import items, table, text
+from llmdo.base.parts import table, text
 from llmdo.base.source import Location
 from llmdo.base.values import replace
 from llmdo.features.github_actions import FILES, opencode_settings
@@ -27,12 +27,14 @@ from llmdo.features.github_actions.copilot_runs import copilot_grants
 from llmdo.features.github_actions.firewall import FIREWALL, behind, firewall_of, gateway_grants
 from llmdo.features.github_actions.gemini_runs import (
     broken_settings,
+    former_keys,
     gemini_grants,
     gemini_narrower,
     gemini_starts,
     unread_settings,
 )
 from llmdo.features.github_actions.gemini_trust import without_trust
+from llmdo.features.github_actions.looked_up import looked_up_grants
 from llmdo.features.github_actions.other_agents import (
     codex_grants,
     codex_is_free,
@@ -55,7 +57,7 @@ from llmdo.foreign.team import MAX_NAME, Agent, Team, capability_of
 from llmdo.foreign.tree import few
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping
+    from collections.abc import Collection, Iterator
 
     from llmdo.base.diagnostic import Diagnostic
     from llmdo.base.source import Source
@@ -90,13 +92,6 @@ _OF_AN_EVENT = re.compile(
     r"\$\{\{[^}]*github\.event\.(comment|discussion|issue|review)\.(?:body|title)\b[^}]*\}\}"
 )
 """An expression for the text of an event at which a workflow has its secrets, whoever wrote it."""
-_OUTPUT = re.compile(r"\bsteps\.([\w-]+)\.outputs\b")
-_OUTPUT_OF_A_JOB = re.compile(r"\bneeds\.([\w-]+)\.outputs\.([\w-]+)")
-_LOOKS_UP = re.compile(
-    r"\bgh (?:issue|pr) (?:list|view)\b|\bgh search\b|\bgh api\b[^\n]*(?:comments|discussions|issues|pulls)"
-    r"|\.rest\.(?:issues\.(?!\w*Label)|pulls\.(?:get|list|listReview\w+)\b|search\.)|\bgithub\.graphql\b"
-)
-"""Script text that asks GitHub for issues, pull requests or comments."""
 _OF_A_PULL_REQUEST = re.compile(
     r"pull_request\.head|head_ref|refs/pull/|workflow_run\.head|head_sha|head_branch"
 )
@@ -274,7 +269,7 @@ def _of_trigger(site: Site) -> Iterator[Grant]:
         narrower = "let an `if` say who may start it and whose text it reads"
         capabilities = LINES["on.EVENT"].capabilities
         yield granted(f"on.{name}", name, capabilities, at, narrower=narrower, loss=_NO_EFFECT)
-    yield from _of_steps_before(site)
+    yield from looked_up_grants(site)
     if not site.trigger.untrusted_names:
         yield from _of_a_call(site)
         return
@@ -309,31 +304,6 @@ def _of_a_call(site: Site) -> Iterator[Grant]:
         yield granted(f"on.{CALLED}", CALLED, capabilities, at, narrower=narrower, loss=_NO_EFFECT)
 
 
-def _of_steps_before(site: Site) -> Iterator[Grant]:
-    """The text that an earlier step read from GitHub and passes to this one."""
-    words = {key: value for key, value in site.step.items() if key != "if"}  # which shows the agent nothing
-    ids = set(_OUTPUT.findall(texts_of_step(words)))
-    for step in site.before:
-        if text(step.get("id")) in ids and _LOOKS_UP.search(texts_of_step(step)):
-            name = excerpt(f"steps.{step.get('id')}", MAX_NAME)
-            narrower = f"have `{name}` look up what members wrote alone"
-            capabilities = LINES["steps.STEP"].capabilities
-            yield granted(name, name, capabilities, site.at, narrower=narrower, loss=_NO_EFFECT)
-    for job, output in dict.fromkeys(_OUTPUT_OF_A_JOB.findall(texts_of_step(words))):
-        if job in site.jobs_before and _is_looked_up(table(site.jobs_before[job]), output):
-            name = excerpt(f"needs.{job}.outputs.{output}", MAX_NAME)
-            narrower = f"have `{name}` look up what members wrote alone"
-            capabilities = LINES["needs.JOB"].capabilities
-            yield granted(name, name, capabilities, site.at, narrower=narrower, loss=_NO_EFFECT)
-
-
-def _is_looked_up(job: Mapping[str, object], output: str) -> bool:
-    """Whether a step of a job that fills one of its outputs asks GitHub for what others wrote."""
-    ids = set(_OUTPUT.findall(text(table(job.get("outputs")).get(output))))
-    steps = [step for step in items(job.get("steps")) if isinstance(step, dict)]
-    return any(text(step.get("id")) in ids and _LOOKS_UP.search(texts_of_step(step)) for step in steps)
-
-
 def _problems(site: Site, tree: Checkout) -> Iterator[Diagnostic]:
     program = site.run.program
     if program in ("claude", "claude-code-action", "claude-code-base-action"):
@@ -345,6 +315,7 @@ def _problems(site: Site, tree: Checkout) -> Iterator[Diagnostic]:
         yield finding("LDO153", at.location, "`settings` is no JSON, so Gemini CLI does not start")
     elif (untrusted := without_trust(site)) is not None:
         yield untrusted
+    yield from former_keys(site)
     if unread := unread_settings(site, tree):
         message = f"`{unread[0]}` cannot be read here, so which tools Gemini CLI has is not known"
         yield finding("LDO154", unread[1].location, message)

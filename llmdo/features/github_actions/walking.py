@@ -135,8 +135,11 @@ class Site:
         """The place of the action or the command in the step."""
         return self.spot(self.place(self.run.key), " ".join(self.run.words[:2]))
 
-    def spot(self, at: Place, words: str) -> Place:
-        """The place of some words in the text of a value; that of the whole value if they are not in it."""
+    def spot(self, at: Place, words: str | re.Pattern[str]) -> Place:
+        """The place of some words in the text of a value; that of the whole value if they are not in it.
+
+        Of a pattern it is that of its group `spot`.
+        """
         source = at.document.source
 
         def index() -> Mapping[Route, tuple[Span, Span]]:
@@ -145,8 +148,8 @@ class Site:
                 return {}
             # Only its own lines are looked through: a workflow may have thousands of jobs.
             lines = "\n".join(map(source.line, range(span.line, span.end_line + 1)))
-            place = _position(lines, words)
-            own = Source(source.path, lines).span_between(place, place + len(words))
+            place, end = _position(lines, words)
+            own = Source(source.path, lines).span_between(place, end)
             spot = shifted(own, span.line - 1) if place >= 0 else span
             return {(SPOT,): (spot, spot)}
 
@@ -435,10 +438,14 @@ def _stem(path: str) -> str:
     return PurePosixPath(path).name.removesuffix(".yml").removesuffix(".yaml")
 
 
-def _position(lines: str, words: str) -> int:
-    """The position of some words in some lines, at best where no other name contains them; -1 without any."""
-    whole = re.search(rf"(?<![\w-]){re.escape(words)}(?![\w(-])", lines)
-    return -1 if not words else whole.start() if whole else lines.find(words)
+def _position(lines: str, words: str | re.Pattern[str]) -> tuple[int, int]:
+    """The position of some words in some lines, at best where no other name contains them, and their end; else -1."""
+    if not isinstance(words, str):
+        spot = words.search(lines)
+        return spot.span(SPOT) if spot else (-1, -1)
+    whole = re.search(rf"(?<![\w-]){re.escape(words)}(?![\w(-])", lines) if words else None
+    start = whole.start() if whole else lines.find(words) if words else -1
+    return start, start + len(words)
 
 
 def _numbered(sites: Sequence[Site]) -> Iterator[Site]:
