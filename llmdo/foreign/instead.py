@@ -110,7 +110,8 @@ def instead_of(spec: ForeignFormat, given: Grant, at: Place, *, is_way: bool) ->
         return Instead(f"take {taken}", given.loss if ASKED in given.loss else ASKED)
     if given.rule_at == at and given.unasked_by:
         if spec.switches_tools:
-            return Instead(f'write `"ask"` for {_rules_of(given)}', given.loss)
+            whole = _of_opencode(given, at, "ask") if len(given.unasked_by) > ALL else None
+            return whole or Instead(f'write `"ask"` for {_rules_of(given)}', given.loss)
         lists = ".".join(step for step in at.route if isinstance(step, str))
         also = f", also in {', '.join(f'`{each}`' for each in given.unasked_in)}" if given.unasked_in else ""
         first = f"{_rules_of(given)} out of `{lists}`{also}"
