@@ -31,6 +31,7 @@ from llmdo.foreign.edits import (
     refused_at_once,
     rules_after,
     spots_of,
+    still_searches,
     tools_text,
     unsure_after,
     with_one_line,
@@ -49,12 +50,14 @@ from llmdo.foreign.instead import (
     LOOKED_AT,
     MANY,
     NEXT,
+    SEARCH,
     elsewhere,
     entries_of,
     instead_of,
     is_json,
     is_listed,
     is_under_permission,
+    is_unwritten,
     key_around,
     list_without,
     loss_of,
@@ -101,8 +104,27 @@ def hint(project: Foreign, flow: Flow) -> str | None:
     idle = without_its_list(project, best.caller) if best.caller and not best.callee else ""
     milder, second = _milder(project, flow, best)
     unsure = unsure_after(flow, second or best, as_grave=bool(milder and not second))
+    unsure = unsure or _searching_then(project, flow, best)
     text = f"{with_other_commands(project.agents, best)}{idle}{milder}{unsure}"
     return f"{text}{_or_asked(project, flow)}"
+
+
+def _searching_then(project: Foreign, flow: Flow, best: FlowEdit) -> str:
+    """The rest of a hint that writes the first settings of opencode: a session then calls its built-in agents as well.
+
+    Their models are those of their callers, and that of a session may bring a search.
+    """
+    workers = dict.fromkeys(worker for worker, *_ in spots_of(flow))
+    built_in = [agent for name in workers if (agent := project.agents.get(name)) and not agent.path]
+    gaining = [
+        agent.name
+        for agent in built_in
+        if is_unwritten(agent.at)
+        and project.spec_of(agent).switches_tools
+        and f"({place(agent.at.location)})" in best.text
+        and all(grant.tool != SEARCH for grant in agent.grants)
+    ]
+    return still_searches(gaining) if best.of_source and gaining else ""
 
 
 def _or_asked(project: Foreign, flow: Flow) -> str:
@@ -212,7 +234,8 @@ def _change_of(project: Foreign, spot: Spot, best: FlowEdit, *, is_way: bool) ->
     has_own = spec.switches_tools or spec.has_sandbox
     instead = instead_of(spec, given, at, is_way=is_way) if has_own else None
     is_alike = bool(given.server and at.of_key) == (" out of `mcp" in best.text.partition(" (")[0])
-    is_own = instead is not None and not best.text.startswith(f"{instead.change} (")
+    its = f" ({place((instead.at or at).location)})" if instead and spec.switches_tools else " ("
+    is_own = instead is not None and not best.text.startswith(f"{instead.change}{its}")
     if best.of_source is not None and is_alike and not is_own:
         return None
     if instead is None:

@@ -22,6 +22,7 @@ from llmdo.foreign.instead import (
     LEFT_TO_OTHERS,
     MANY,
     NO_HOST,
+    SEARCH,
     call_in,
     calls_in,
     elsewhere,
@@ -221,6 +222,11 @@ def unsure_after(flow: Flow, after: FlowEdit, *, as_grave: bool) -> str:
     if left and not texts:
         return f"; a flow that is less sure stays, by {tools_text(_ways_out(left[:1], after))}"
     return "".join(texts)
+
+
+def still_searches(names: Iterable[str]) -> str:
+    """The rest of a hint about a search that agents may have after an edit, as their models may bring it."""
+    return f"; `{SEARCH}` of {agents_text(names)} {_STILL['search']}"
 
 
 def tools_text(spots: Iterable[Spot]) -> str:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from llmdo.base.diagnostic import Diagnostic
     from llmdo.foreign.tree import Tree
+    from llmdo.syntax.json_places import RepeatedKey
 
 
 def json_at(tree: Tree, path: str) -> Document | None:
@@ -30,6 +31,7 @@ def json_at(tree: Tree, path: str) -> Document | None:
 
 
 MOST_PLACES = 3  # further places below a finding
+_ONE_OUT = "take one of the two out"
 COUNTS = ", and that alone counts"
 _OF_SERVERS = (".*/*mcp*.json", "*mcp*.json", "**/*mcp*.json")
 """Files by whose names it is likely that they declare MCP servers, of whatever tool."""
@@ -107,6 +109,8 @@ class Files:
     """Whether the tool ends a header at the first `---`, also within a line."""
     has_strict_json: bool = False
     """Whether the tool ignores a file of JSON with a comment or a comma too many."""
+    may_refuse_repeated: bool = False
+    """Whether the tool may ignore a file of JSON for a key that is given twice; else the last one counts."""
     _sources: dict[str, Source | None] = field(default_factory=dict)
     """Every file that is there; None for one that cannot be read."""
     _documents: dict[str, Document] = field(default_factory=dict)
@@ -157,9 +161,28 @@ class Files:
 
     def json(self, path: str) -> Document | None:
         """The JSON file at `path`, as far as it could be read; None if there is none."""
+        is_new = path not in self._documents
         if self.has_strict_json:
-            return self._document(path, lambda source: strict_json(source, self.product))
-        return self._document(path, reading.json_with_comments)
+            document = self._document(path, lambda source: strict_json(source, self.product))
+        else:
+            document = self._document(path, reading.json_with_comments)
+        if document and is_new:
+            repeated = reading.repeated_keys(document)
+            self.problems.extend(self._repeated(document.source, key) for key in repeated)
+        return document
+
+    def _repeated(self, source: Source, key: RepeatedKey) -> Diagnostic:
+        """The finding about a key that its table has again."""
+        last = [Related(source.location(key.last), "given again here")]
+        name = excerpt(key.name)
+        if self.may_refuse_repeated:
+            message = f"`{name}` is given twice, for which {self.product} may ignore the whole file: the last was read"
+            return finding("LDO150", source.location(key.at), message, hint=_ONE_OUT, related=last)
+        message = f"`{name}` is given again, and the last counts, so this does nothing"
+        hint = (
+            f"{_ONE_OUT}, and write what should hold of it into the other" if key.holds_several else _ONE_OUT
+        )
+        return finding("LDO151", source.location(key.at), message, hint=hint, related=last)
 
     def yaml(self, path: str) -> Document | None:
         """The YAML file at `path`, as far as it could be read; None if there is none."""

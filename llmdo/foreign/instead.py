@@ -45,7 +45,9 @@ NO_HOST = "its commands then reach no host"
 CONFINED = "its commands then reach no host, and change only the project and temporary files"
 _NO_NETWORK = ("network_access = false", NO_HOST)
 """The setting of Codex that keeps its commands off the network, and what is lost by it."""
-_OF_OPENCODE = frozenset({"bash", "webfetch", "websearch"})
+SEARCH = "websearch"
+"""The tool of opencode that only some models bring."""
+_OF_OPENCODE = frozenset({"bash", "webfetch", SEARCH})
 """Its own tools that bring a stranger's words or send."""
 _OF_GIT = re.compile(r"(?:Bash|run_shell_command)\(git\b")
 """A rule about a program of which some commands run no other."""
@@ -65,7 +67,7 @@ _PLAIN = re.compile(r"[A-Za-z][\w./-]*(?:/\*|\((?:[^(),\[\]{}\"'#:]|:(?! ))*\))?
 """An item of a list that YAML takes as it is."""
 _BEFORE_TOOLS = ("/", "__")
 """What is between a server and its tool in an item of a list."""
-_SEARCH = "web_search"
+_SEARCH_OF_CODEX = "web_search"
 _FETCH = "WebFetch"
 _FLAG = re.compile(r"--[a-z-]+")
 _BY_KEY = {
@@ -102,7 +104,7 @@ def instead_of(spec: ForeignFormat, given: Grant, at: Place, *, is_way: bool) ->
     key = next((step for step in reversed(at.route) if isinstance(step, str)), "")
     marks_codex = _marked(at).startswith("codex") or _marked(at) in CODEX_BYPASSES
     in_a_workflow = spec.runs_others and (key in _INPUTS or marks_codex)
-    is_of_codex = given.toolset.endswith("shell") or given.tool == _SEARCH
+    is_of_codex = given.toolset.endswith("shell") or given.tool == _SEARCH_OF_CODEX
     if is_of_codex and (spec.has_sandbox or in_a_workflow):
         return _of_codex(given, at)
     if given.rule_at and key in _UNASKED_LISTS:
@@ -111,7 +113,8 @@ def instead_of(spec: ForeignFormat, given: Grant, at: Place, *, is_way: bool) ->
         return Instead(f"take {taken}", given.loss if ASKED in given.loss else ASKED)
     if given.rule_at == at and given.unasked_by:
         if spec.switches_tools:
-            return Instead(f'write `"ask"` for {_rules_of(given)}', given.loss)
+            whole = _of_opencode(given, at, "ask") if len(given.unasked_by) > ALL else None
+            return whole or Instead(f'write `"ask"` for {_rules_of(given)}', given.loss)
         lists = ".".join(step for step in at.route if isinstance(step, str))
         also = f", also in {', '.join(f'`{each}`' for each in given.unasked_in)}" if given.unasked_in else ""
         first = f"{_rules_of(given)} out of `{lists}`{also}"
@@ -260,7 +263,7 @@ def _of_opencode(given: Grant, at: Place, word: str) -> Instead | None:
     if given.server or given.tool not in _OF_OPENCODE:
         return None
     line, lost = f'"{given.tool}": "{word}"', ASKED if word == "ask" else ""
-    if _is_unwritten(at):
+    if is_unwritten(at):
         return Instead(f'write `{{"permission": {{{line}}}}}` into `opencode.json`', lost)
     instead = in_permission(at, permission_of(at), given.tool, word)
     return instead._replace(lost=f"{lost}{instead.lost}")
@@ -320,10 +323,10 @@ def _several(names: Sequence[str]) -> str:
 
 def elsewhere(at: Place) -> str:
     """The rest of a sentence about what is lost by a line of opencode's settings for all agents; empty for others."""
-    return ALSO if (is_json(at) and not _is_of_agent(at)) or _is_unwritten(at) else ""
+    return ALSO if (is_json(at) and not _is_of_agent(at)) or is_unwritten(at) else ""
 
 
-def _is_unwritten(at: Place) -> bool:
+def is_unwritten(at: Place) -> bool:
     """Whether a place is that of settings for all agents which are in no file yet."""
     return at.location.span is None and not at.location.path.endswith(".md")
 
@@ -430,9 +433,9 @@ def is_json(at: Place) -> bool:
 
 def _of_codex(given: Grant, at: Place) -> Instead | None:
     """The change that keeps commands of Codex in its sandbox, has a person asked about them, or ends its search."""
-    if given.tool == _SEARCH:
-        is_set = at.route == (_SEARCH,)
-        return Instead(f'write `{_SEARCH} = "disabled"`', "") if is_set else None
+    if given.tool == _SEARCH_OF_CODEX:
+        is_set = at.route == (_SEARCH_OF_CODEX,)
+        return Instead(f'write `{_SEARCH_OF_CODEX} = "disabled"`', "") if is_set else None
     rules = f"{'rules' if len(given.unasked_by) > 1 else 'rule'} for {_rules_of(given)}"
     if at.location.path.endswith(".rules"):
         which = f"the {rules}" if len(given.unasked_by) > 1 else "this rule"

@@ -13,6 +13,7 @@ from llmdo.base.source import Source, Span
 from llmdo.base.values import dataclass, replace
 from llmdo.syntax import frontmatter
 from llmdo.syntax.document import Document, LazyPlaces, Place
+from llmdo.syntax.json_places import json_places
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from llmdo.base.values import Json
     from llmdo.syntax.document import Route
     from llmdo.syntax.header import YamlBounds
+    from llmdo.syntax.json_places import RepeatedKey
 
     Spans = Mapping[Route, tuple[Span, Span]]
 
@@ -29,6 +31,8 @@ HARMLESS = ("an anchor", "an integer has", "only finite numbers")
 """Beginnings of problems that leave nothing out: an anchor without an alias, a number that is kept as text."""
 COMMENT = re.compile(r'("(?:[^"\\\n]|\\.)*"?)|//[^\n]*|/\*.*?(?:\*/|\Z)', re.DOTALL)
 """A text of JSON, as its first group, or a comment; neither needs an end, so that each is looked at once."""
+SURPLUS = re.compile(r'("(?:[^"\\\n]|\\.)*"?)|,(?=\s*[\]}])')
+"""A text, perhaps without an end, or a comma behind which a list or a table ends."""
 MANY = 200  # lines of a header: looking for misspelt keys in more would take long
 
 IN_PLACE_OF_TEXT = " in place of the text in its header"
@@ -221,11 +225,33 @@ def json_with_comments(source: Source) -> Document:
     document = _whole(source, plain)  # JSON is YAML, and so has places
     if not document.problems:
         return document
+    plain = _plain_json(source.text)
     try:
         data = json.loads(plain, object_pairs_hook=dict)
     except (ValueError, RecursionError):
         return document
-    return Document(source, data if isinstance(data, dict) else {}, dict)
+    return Document(source, data if isinstance(data, dict) else {}, _PlacesOfJson(plain))
+
+
+@dataclass(frozen=True, slots=True)
+class _PlacesOfJson:
+    """The places of a file of JSON that is no YAML."""
+
+    text: str
+
+    def __call__(self) -> Spans:
+        return json_places(self.text).spans
+
+
+def repeated_keys(document: Document) -> tuple[RepeatedKey, ...]:
+    """The keys that a file of JSON gives again: nothing is left of what the first of them held."""
+    index = document.index
+    return json_places(index.text).repeated if isinstance(index, _PlacesOfJson) else ()
+
+
+def _plain_json(text: str) -> str:
+    """The text of JSON, with blanks in place of its comments, and of commas behind which nothing follows."""
+    return SURPLUS.sub(lambda match: match[1] or " ", without_comments(text))
 
 
 def with_items(document: Document, key: str, items: re.Pattern[str]) -> Document:

@@ -7,14 +7,12 @@ import re
 from typing import TYPE_CHECKING, NoReturn
 
 from llmdo.base.diagnostic import finding
-from llmdo.foreign.reading import COMMENT, json_with_comments, without_comments
+from llmdo.foreign.reading import COMMENT, SURPLUS, json_with_comments, without_comments
 from llmdo.syntax.document import Document
 
 if TYPE_CHECKING:
     from llmdo.base.source import Source
 
-_SURPLUS = re.compile(r'("(?:[^"\\\n]|\\.)*"?)|,(?=\s*[\]}])')
-"""A text, perhaps without an end, or a comma behind which a list or a table ends."""
 _BEFORE_END = re.compile(r",\s*$")
 _WORD = re.compile(r"[A-Za-z_$][\w$-]*\s*:")
 
@@ -72,7 +70,7 @@ def _worded(text: str, error: json.JSONDecodeError) -> tuple[int, int, str]:
         end = comment.end() if comment and text[at] == "/" else at + 1
         return at, min(end, (text.find("\n", at) + 1 or len(text) + 1) - 1), "JSON has no comments"
     comma = _BEFORE_END.search(text, 0, at) if text.startswith(("]", "}"), at) else None
-    if comma or (text.startswith(",", at) and _SURPLUS.match(text, at)):
+    if comma or (text.startswith(",", at) and SURPLUS.match(text, at)):
         at = comma.start() if comma else at
         return at, at + 1, "nothing follows this `,`, which is no JSON"
     if at >= len(text.rstrip()):
@@ -90,8 +88,8 @@ def _worded(text: str, error: json.JSONDecodeError) -> tuple[int, int, str]:
 def _hint(text: str) -> str | None:
     """What to take out, if the file is JSON without its comments and commas."""
     plain = without_comments(text)
-    commas = _count(_SURPLUS, plain)
-    left = _SURPLUS.sub(lambda match: match[1] or "", plain)
+    commas = _count(SURPLUS, plain)
+    left = SURPLUS.sub(lambda match: match[1] or "", plain)
     if not is_strict_json(left) or left == text:
         return None
     comments = _count(COMMENT, text)

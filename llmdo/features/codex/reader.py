@@ -81,7 +81,7 @@ def _is_refused(document: Document, key: str) -> bool:
 
 def read(tree: Tree) -> Team:
     """The sessions and the agents of a project of Codex."""
-    files = Files(tree, "Codex", has_strict_json=True)
+    files = Files(tree, "Codex", has_strict_json=True, may_refuse_repeated=True)
     paths = files.find((CONFIG, AGENTS, RULES, PROFILES))
     project = _CodexProject(files)
     agents = tuple(project.agents(paths))

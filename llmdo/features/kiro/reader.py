@@ -67,7 +67,7 @@ _OWN_ALONE = "an agent has the servers of its own `mcpServers` alone"
 
 def read(tree: Tree) -> Team:
     """The session and the agents of a project of Kiro."""
-    files = Files(tree, "Kiro")
+    files = Files(tree, "Kiro", may_refuse_repeated=True)
     shared = next((document for path in files.named([SERVERS]) if (document := files.json(path))), None)
     hooks = [document for path in files.named(HOOKS) if (document := files.json(path))]
     languages = next((each for path in files.named([LANGUAGE_SERVERS]) if (each := files.json(path))), None)

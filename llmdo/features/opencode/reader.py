@@ -44,6 +44,8 @@ KEYS = frozenset(
 )  # fmt: skip
 _OF_ITS_KIND = "built-in tools"
 """The toolset of a built-in agent that has few, also where a file declares it."""
+_WITHIN = re.compile(r"^\.opencode/|\.md$")
+_FOLDER = re.compile(r"^agents?/")
 _OLD = "maxSteps"
 """The name that `steps` had before."""
 BUILT_IN: Mapping[str, tuple[str, Mapping[tuple[str, str], Decision]]] = {
@@ -99,11 +101,7 @@ def read(tree: Tree) -> Team:
     # A module that is given alone is no agent.
     modules = (*PLUGINS, *TOOLS)
     paths = () if tree.only and files.named(modules) else files.find(AGENTS)
-    contents = {path: content for path in paths if (content := _content(files, path))}
-    names = [agent_name(path, content.document) for path, content in contents.items()]
-    for number, (path, content) in enumerate(contents.items(), 1):
-        # Of several files with one name it is not known which one opencode takes: the others keep theirs.
-        name = agent_name(path) if names[number - 1] in names[number:] else names[number - 1]
+    for name, content in _agents_in(files, paths):
         _declare(declared, name, Place(content.document, ()), content.prompt)
     project = _OpencodeProject(files, documents, declared, code_of(files, documents))
     loaded = tuple(project.with_events()) if documents or declared or project.code.at else ()
@@ -117,6 +115,24 @@ def read(tree: Tree) -> Team:
     )
 
 
+def _agents_in(files: Files, paths: Iterable[str]) -> Iterator[tuple[str, reading.Text]]:
+    """The agents in files, by name.
+
+    opencode keeps one agent for each name, and it is not known from which file: of those with the same text, as by a
+    link, the first is read, and of others each but the last has a name of its own.
+    """
+    contents: dict[tuple[str, str], tuple[str, str, reading.Text]] = {}
+    for path in paths:
+        if content := _content(files, path):
+            name = agent_name(path, content.document)
+            contents.setdefault((name, content.document.source.text), (name, path, content))
+    left = [*contents.values()]
+    for number, (name, path, content) in enumerate(left, 1):
+        own = agent_name(path)
+        own = _WITHIN.sub("", path) if own == name else own
+        yield (own if any(name == other for other, *_ in left[number:]) else name), content
+
+
 def _content(files: Files, path: str) -> reading.Text | None:
     source = files.source(path)
     if source and (refused := refusal(source)):
@@ -128,7 +144,7 @@ def _content(files: Files, path: str) -> reading.Text | None:
 def agent_name(path: str, document: Document | None = None) -> str:
     """The name of the agent in a file: that of its header, or else of the file."""
     own = text(document.data.get("name")) if document else None
-    return own or re.sub(r"^\.opencode/agents?/|\.md$", "", path)
+    return own or _FOLDER.sub("", _WITHIN.sub("", path))
 
 
 def _declare(declared: dict[str, _Declaration], name: str, at: Place, prompt: str) -> None:
