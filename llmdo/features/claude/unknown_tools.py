@@ -12,7 +12,7 @@ from llmdo.foreign.meaning import meant_tool
 from llmdo.syntax.document import Place
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from llmdo.foreign.files import Files
     from llmdo.foreign.reading import ToolItem
@@ -23,14 +23,30 @@ _BY_MEANING = {
     "search": "WebSearch", "write": "Write",
 }  # fmt: skip
 """The tools for what those of other clients do."""
-_OF_COPILOT = frozenset({
-    "agent", "changes", "codebase", "createDirectory", "createFile", "edit", "editFiles", "editNotebook", "execute",
-    "extensions", "fetch", "fileSearch", "findTestFiles", "githubRepo", "listDirectory", "new", "newWorkspace",
-    "openSimpleBrowser", "problems", "read", "readFile", "runCommand", "runCommands", "runInTerminal", "runNotebooks",
-    "runSubagent", "runTasks", "runTests", "search", "searchResults", "terminalLastCommand", "terminalSelection",
-    "testFailure", "textSearch", "think", "todo", "todos", "usages", "vscode", "vscodeAPI", "web",
-})  # fmt: skip
-"""Names of Copilot's tools in VS Code, and of its sets, without the set before them."""
+_LIKE_COPILOTS: Mapping[str, tuple[str, ...]] = {
+    **dict.fromkeys(
+        (
+            "changes", "codebase", "createDirectory", "editNotebook", "extensions", "findTestFiles", "githubRepo",
+            "new", "newWorkspace", "openSimpleBrowser", "problems", "runNotebooks", "runTasks", "runTests",
+            "searchResults", "terminalLastCommand", "terminalSelection", "testFailure", "think", "usages", "vscode",
+            "vscodeAPI",
+        ),
+        (),
+    ),
+    **dict.fromkeys(("read", "readFile"), ("Read",)),
+    **dict.fromkeys(("edit", "editFiles"), ("Edit", "Write")),
+    "createFile": ("Write",),
+    "search": ("Grep", "Glob"),
+    "textSearch": ("Grep",),
+    **dict.fromkeys(("fileSearch", "listDirectory"), ("Glob",)),
+    **dict.fromkeys(("execute", "runCommand", "runCommands", "runInTerminal"), ("Bash",)),
+    **dict.fromkeys(("agent", "runSubagent"), ("Agent",)),
+    **dict.fromkeys(("todo", "todos"), ("TodoWrite",)),
+    "web": ("WebFetch", "WebSearch"),
+    "fetch": ("WebFetch",),
+}  # fmt: skip
+"""By the name of one of Copilot's tools in VS Code, or of a set, without the set before it, what does the same."""
+_ARE_COPILOTS = "are names of Copilot in VS Code"
 _MOST = 3  # names in a message
 _MOST_MEANT = 8  # names in a hint
 _FIRST = ("Glob", "Grep", "Read")
@@ -69,11 +85,28 @@ def _judge_all(files: Files, at: Place, phrases: Sequence[Sequence[ToolItem]]) -
     hint = _meant(single)
     if len(names) == 1 and names[0].casefold() in _ALL:
         hint = 'take it out, or write `"*"`, for every tool'
-    of_copilot = [each for each in single if each.rpartition("/")[2] in _OF_COPILOT]
-    if len(of_copilot) * 2 > len(names):
-        which = "these" if len(of_copilot) == len(names) else "most of these"
-        hint = f"{which} are names of Copilot in VS Code"
+    of_copilot = [each for each in single if _in_copilot(each) in _LIKE_COPILOTS]
+    if len(of_copilot) == len(names):
+        hint = _instead_of_copilots(of_copilot)
+    elif len(of_copilot) * 2 > len(names):
+        hint = f"most of these {_ARE_COPILOTS}"
     files.note("LDO250", at, message, hint)
+
+
+def _in_copilot(name: str) -> str:
+    """A name of Copilot without the set before it."""
+    return name.rpartition("/")[2]
+
+
+def _instead_of_copilots(names: Sequence[str]) -> str:
+    """The hint about names that are all of Copilot: the line that gives the same here, and what is left out of it."""
+    tools = dict.fromkeys(tool for each in names for tool in _LIKE_COPILOTS[_in_copilot(each)])
+    left = [f"`{each}`" for each in names if not _LIKE_COPILOTS[_in_copilot(each)]]
+    if not tools:
+        return f"these {_ARE_COPILOTS}"
+    more = f" and {len(left) - _MOST} more" if len(left) > _MOST else ""
+    without = f", without {', '.join(left[:_MOST])}{more}, for which it has none" if left else ""
+    return f"write `tools: {', '.join(tools)}`{without}: these {_ARE_COPILOTS}"
 
 
 def _meant(names: Iterable[str]) -> str | None:
