@@ -74,6 +74,7 @@ EXPLAINED = tuple(
         r"_ is a server: write _, and declare it for this agent as well",
         r"if it is the server _, declare it, and write _(?:; if no extension and no settings elsewhere bring it either, Copilot skips it)?",
         r"(?:most of )?these are names of Copilot in VS Code",
+        r"name tools in it, such as _, as (?:these are skills|this is a skill), which _ loads with the agent",
         r"write it as a text, such as _",
         r"write each as _ by its own event, and its _ under _ with _",
         r"write _ (?:in place of it, )?beside its _(?:, and the others likewise)?",

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import itertools
 import re
+from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
 from llmdo.base.diagnostic import excerpt
+from llmdo.features.claude import ALL_SKILLS
 from llmdo.features.claude.table import LINES, VERSION
 from llmdo.foreign.meaning import meant_tool
 from llmdo.syntax.document import Place
@@ -58,7 +60,7 @@ _ALL = frozenset({"all", "all tools"})
 def judge(files: Files, document: Document, tool_items: Sequence[ToolItem], *, has_others: bool) -> None:
     """Notes the names of `tools` that are none; `has_others`: whether the agent has tools beside its list."""
     if tool_items and not has_others and not any(map(_is_known, tool_items)):
-        _judge_all(files, Place(document, ("tools",), of_key=True), [*_phrases(document, tool_items)])
+        _judge_all(files, document, [*_phrases(document, tool_items)])
         return
     for phrase in _phrases(document, tool_items):
         _, _, place = phrase[0]
@@ -68,14 +70,30 @@ def judge(files: Files, document: Document, tool_items: Sequence[ToolItem], *, h
             files.note("LDO250", place, message)
             continue
         for tool, _, at in itertools.filterfalse(_is_known, phrase):
-            files.unknown_tool(at, tool, LINES, _BY_MEANING, version=VERSION)
+            if tool in _skills(files):
+                message = f"`{excerpt(tool)}` is a skill and no tool, so it does nothing in `tools`"
+                files.note("LDO250", at, message, _to_skills(document, tool))
+            else:
+                files.unknown_tool(at, tool, LINES, _BY_MEANING, version=VERSION)
+
+
+def _skills(files: Files) -> frozenset[str]:
+    """The names of the skills of the project."""
+    return frozenset(PurePosixPath(path).parent.name for path in files.tree.find([ALL_SKILLS])[0])
+
+
+def _to_skills(document: Document, name: str) -> str:
+    """The hint about the name of a skill: to have it loaded with the agent, by the key for that."""
+    if "skills" in document.data:
+        return "take it out, and name it in `skills`"
+    return f"take it out, and write `skills: {excerpt(name)}` in its header"
 
 
 def _is_known(item: ToolItem) -> bool:
     return item[0] in LINES or item[0].startswith("mcp__")
 
 
-def _judge_all(files: Files, at: Place, phrases: Sequence[Sequence[ToolItem]]) -> None:
+def _judge_all(files: Files, document: Document, phrases: Sequence[Sequence[ToolItem]]) -> None:
     """Notes that none of the names of a list is a tool."""
     names = [*dict.fromkeys(map(_text, phrases))]
     rest = f" and {len(names) - _MOST} more" if len(names) > _MOST else ""
@@ -90,7 +108,11 @@ def _judge_all(files: Files, at: Place, phrases: Sequence[Sequence[ToolItem]]) -
         hint = _instead_of_copilots(of_copilot)
     elif len(of_copilot) * 2 > len(names):
         hint = f"most of these {_ARE_COPILOTS}"
-    files.note("LDO250", at, message, hint)
+    elif names and _skills(files).issuperset(names):
+        # An agent without the key has every tool.
+        which = "these are skills" if len(names) > 1 else "this is a skill"
+        hint = f"name tools in it, such as `Read`, as {which}, which `skills` loads with the agent"
+    files.note("LDO250", Place(document, ("tools",), of_key=True), message, hint)
 
 
 def _in_copilot(name: str) -> str:
