@@ -253,6 +253,8 @@ def is_announced(each: Diagnostic, more: Diagnostic) -> bool:
     """Whether a finding says that there are more like it, or its hint what has to be done as well."""
     if "each entry then needs" in (each.hint or ""):
         return True
+    if "in `tools` Copilot does not know" in (each.hint or ""):
+        return more.code == "LDO250"
     return more.code == each.code and bool(_MORE.search(each.message))
 
 
