@@ -66,6 +66,8 @@ class ForeignFormat:
     """The same line for agents in files of JSON, if it is another."""
     few_in_block: str = ""
     """The same for a header that its client repairs, which takes each value with a colon in its line for a text."""
+    knows: Mapping[str, str] = field(default_factory=dict)
+    """Other formats whose names of tools it knows as well as its own, each with where alone, as a clause of a hint."""
     without_list: str = ""
     """The reason why each agent has every tool, if none can have a list."""
     finds_headers: bool = False

@@ -34,7 +34,7 @@ from llmdo.foreign.tree import DiskTree, OthersTree, is_like, is_published, proj
 from llmdo.reach import Analysis
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
     from pathlib import Path
 
     from llmdo.extensions.spec import Extension, ForeignFormat
@@ -70,7 +70,7 @@ class Foreign:
     revision: str | None = field(default=None, compare=False)
     """The git revision that was read; None for the files on disk."""
 
-    def opened(self) -> Tree:
+    def opened(self) -> LinkedTree:
         """The files of the project, opened anew."""
         return _tree(self.root, None, self.revision)
 
@@ -93,6 +93,21 @@ class Foreign:
         return given
 
     @cached_property
+    def readers(self) -> Mapping[str, frozenset[str]]:
+        """By an agent's file from which several formats take its tools, as by a link between folders, these formats."""
+        files = {
+            (agent.path, form)
+            for agent in self.team.agents
+            if agent.path and self.spec(form := self.form_of(agent)).few_tools
+        }
+        if len({form for _, form in files}) < 2:
+            return {}
+        tree, forms = self.opened(), dict[str, set[str]]()
+        for path, form in files:
+            forms.setdefault(tree.real(path), set()).add(form)
+        return {path: frozenset(each) for path, _ in files if len(each := forms[tree.real(path)]) > 1}
+
+    @cached_property
     def answers(self) -> dict[str, object]:
         """Answers about it that several checks ask for, each kept by what works it out."""
         return {}
@@ -102,8 +117,24 @@ class Foreign:
         return (agent.format if agent else "") or self.team.format
 
     def spec_of(self, agent: Agent | None) -> ForeignFormat:
-        """The answers of an agent's format."""
-        form = self.form_of(agent)
+        """The answers of an agent's format; of a file that others read as well, those that all of them know."""
+        spec = self.spec(self.form_of(agent))
+        forms = self.readers.get(agent.path) if agent and agent.path else None
+        if not forms:
+            return spec
+        shared = self.spec(self.known_to_all(forms) or self.form_of(agent))
+        # A part of a tool is no tool to the others.
+        return replace(spec, few_tools=shared.few_tools, listed={})
+
+    def known_to_all(self, forms: Collection[str]) -> str | None:
+        """The format whose names of tools all of these know; None if they have none in common."""
+        return next(
+            (each for each in sorted(forms) if all(each in {form, *self.spec(form).knows} for form in forms)),
+            None,
+        )
+
+    def spec(self, form: str) -> ForeignFormat:
+        """The answers of a format."""
         return next((team.spec for team in self.teams if team.format == form), UNSPECIFIED)
 
 
@@ -138,7 +169,7 @@ def read(
         teams = [team]
     elif path.is_dir():
         root = path.absolute()
-        tree = _tree(root, None, revision)
+        tree: Tree = _tree(root, None, revision)
         if plugin:
             tree = plugin.over(tree, [*known.values()] if form == AUTO else [known[form]])
         teams = claimed(_teams(tree, known)) if form == AUTO else [team_of(known[form], tree)]
@@ -255,7 +286,7 @@ def _names(known: Formats) -> str:
     return f"the formats are {', '.join(known)}"
 
 
-def _tree(root: Path, file: Path | None, revision: str | None) -> Tree:
+def _tree(root: Path, file: Path | None, revision: str | None) -> LinkedTree:
     only = file.relative_to(root).as_posix() if file else None
     if revision is None:
         disk = DiskTree(root, only)

@@ -591,7 +591,7 @@ def check(project: Foreign) -> tuple[Diagnostic, ...]:
     findings = {problem for problem in project.team.problems if problem.code not in codes}
     for each in ALL:
         findings.update(few(each(project)))
-    findings = {*with_sources(findings, project.opened)}
+    findings = {*with_sources(findings, project)}
     return tuple(sorted(findings, key=lambda diagnostic: diagnostic.order))
 
 

@@ -1,4 +1,4 @@
-"""Files that a program writes, as their first lines say: an edit of them is undone when it runs again."""
+"""Files of which an edit is undone, as a program writes them, or counts twice, as another client reads them as well."""
 
 from __future__ import annotations
 
@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING
 from llmdo.base.values import replace
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Iterable, Iterator
 
     from llmdo.base.diagnostic import Diagnostic
+    from llmdo.foreign import Foreign
     from llmdo.foreign.tree import Tree
 
 
@@ -41,12 +42,16 @@ _CHANGES = re.compile(
     r"|pass|put|remove|rename|save|take|tighten|turn|write)\b"
 )
 """The beginning of a hint that is an edit."""
+_NAMING = frozenset({"LDO250", "LDO551"})
+"""The codes of findings whose hints name tools that are not in the file."""
+_ALIKE = "so its agent changes as well"
+_APART = "with other names of tools: give each a file of its own first"
 MANY = 2  # files that one hint names so
 
 
-def with_sources(findings: Iterable[Diagnostic], opened: Callable[[], Tree]) -> Iterator[Diagnostic]:
-    """The findings, whose hints to edit a generated file say where the edit belongs."""
-    tree = cache(opened)
+def with_sources(findings: Iterable[Diagnostic], project: Foreign) -> Iterator[Diagnostic]:
+    """The findings, whose hints to edit a generated or shared file say where the edit belongs, or counts as well."""
+    tree = cache(project.opened)
 
     @cache
     def clause(path: str) -> str:
@@ -57,7 +62,9 @@ def with_sources(findings: Iterable[Diagnostic], opened: Callable[[], Tree]) -> 
         paths = [match["path"] for match in _AT.finditer(hint)]
         paths = paths or [each.at.path] * bool(_CHANGES.match(hint))
         texts = filter(None, map(clause, dict.fromkeys(paths)))
-        own = "".join(text for text, _ in zip(texts, range(MANY), strict=False))
+        own = "".join(text for text, _ in zip(texts, range(MANY), strict=False)) + _readers(
+            project, each, paths
+        )
         yield replace(each, hint=hint + own.removeprefix(";" * hint.endswith("?"))) if own else each
 
 
@@ -69,6 +76,23 @@ def _clause(tree: Tree, path: str) -> str:
         return ""
     source = _source(tree, path, comment)
     return f"; `{path}` is generated: make the change in {f'`{source}`' if source else 'what generates it'}"
+
+
+def _readers(project: Foreign, problem: Diagnostic, paths: Iterable[str]) -> str:
+    """The end of a hint to edit a file that other clients read as well; empty for any other."""
+    agent = project.agents.get(problem.subject or "")
+    for path in paths:
+        forms = project.readers.get(path, frozenset())
+        owners = {project.form_of(each) for each in project.team.agents if each.path == path}
+        own = {project.form_of(agent)} if agent and agent.path == path else owners
+        products = [project.spec(each).product for each in sorted(forms - own)]
+        if products:
+            who = f"{' and '.join(products)} {'read' if len(products) > 1 else 'reads'} the same file"
+            common = project.known_to_all(forms)
+            wheres = (project.spec(form).knows.get(common or "") for form in sorted(forms))
+            where = "".join(f"; {each}" for each in wheres if each and problem.code in _NAMING)
+            return f"; {who}, {_ALIKE}{where}" if common else f"; {who}, {_APART}"
+    return ""
 
 
 def _comment(path: str, text: str) -> str:

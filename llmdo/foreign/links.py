@@ -57,11 +57,17 @@ class LinkedTree:
 
     def read(self, path: str) -> Read | None:
         """The file at `path`, empty if there is a problem; None if there is no such file."""
+        if (real := self.real(path)) == path:
+            return self.tree.read(path)
+        read = self.tree.read(real)
+        return (Source(path, read[0].text), read[1]) if read else None
+
+    def real(self, path: str) -> str:
+        """The path of a file without a link in it, as far as links are followed."""
         for folder in _folders(path):
             if target := self._target(folder):
-                read = self.tree.read(target + path[len(folder) :])
-                return (Source(path, read[0].text), read[1]) if read else None
-        return self.tree.read(path)
+                return target + path[len(folder) :]
+        return path
 
     def _links(self, patterns: Iterable[str]) -> Iterator[tuple[str, str]]:
         for pattern in patterns:

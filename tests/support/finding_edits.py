@@ -558,6 +558,7 @@ _FORMS: tuple[tuple[re.Pattern[str], Callable[[Edited, re.Match[str], Diagnostic
     (re.compile(r"take (?:(?:the comment|all \d+ comments)(?: and )?)?(?:the `,`|each of the \d+ `,` before a `\]` or `\}`)? out"), only_json),
     (re.compile(r"take it out, or write `\"\*\"`, for every tool"), _out),
     (re.compile(r"take (?:this line|this|it) out|leave the key out|leave `[\w.-]+` out|remove `\w+`"), _out),
+    (re.compile(r"take it out, and (?:name it in `skills`|write `skills: [^`]+` in its header)"), _out),
     (re.compile(r"leave it to each person's own `[^`]+`"), _out),
     (re.compile(r"set it(?: as `(?P<name>\w+)`)? in `(?P<path>[^`]+)`(?P<table>), for the session and all its agents"), _moved_to),
     (re.compile(r"it belongs in `\[(?P<table>[\w.]+)\]`(?P<path>)"), _moved_to),

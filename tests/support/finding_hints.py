@@ -74,6 +74,7 @@ EXPLAINED = tuple(
         r"_ is a server: write _, and declare it for this agent as well",
         r"if it is the server _, declare it, and write _(?:; if no extension and no settings elsewhere bring it either, Copilot skips it)?",
         r"(?:most of )?these are names of Copilot in VS Code",
+        r"name tools in it, such as _, as (?:these are skills|this is a skill), which _ loads with the agent",
         r"write it as a text, such as _",
         r"write each as _ by its own event, and its _ under _ with _",
         r"write _ (?:in place of it, )?beside its _(?:, and the others likewise)?",
@@ -95,9 +96,14 @@ EXPLAINED = tuple(
 """The forms of a hint that explains, or leaves to a person what to write: no edit is in it."""
 _MORE = re.compile(r"and \d+ more|such as \d+ of|, which \d+ files name")
 _OR = re.compile(r", or (?=(?:[^`]*`[^`]*`)*[^`]*$)")
+_APART = "give each a file of its own first"
+_IN_COPILOT = {"Read": "read", "Grep": "search", "Glob": "search"}
+"""The tools of Copilot that names of Claude Code mean there."""
 _COMMON = {".codex/config.toml"}
 """The files of agents that are settings of all."""
-_OTHERS = re.compile(r"other jobs and people's own sessions|for the session and all its agents")
+_OTHERS = re.compile(
+    r"other jobs and people's own sessions|for the session and all its agents|so its agent changes as well"
+)
 
 
 class Tried(NamedTuple):
@@ -133,13 +139,16 @@ def of_findings(root: Path, before: Foreign, folder: Path, *, together: bool = F
     shutil.copytree(root, copy, symlinks=True)
     kept = _kept_together(before, all_of_it, proposed, copy) if together else []
     made += len(kept)
+    apart = folder / "apart"
+    if any(_APART in (each.hint or "") for each in proposed):
+        shutil.copytree(root, apart)  # in which a link is a folder of its own
     for each in proposed:
         if each in kept:
             continue
         where = f"{each.code} {place(each.at)} {each.message}: {each.hint}"
         texts, reasons = [], []
         for change in _OR.split(each.hint or ""):
-            files = Edited(copy)
+            files = Edited(apart if _APART in (each.hint or "") else copy)
             try:
                 make_finding(files, each, change)
                 texts += broken(before, all_of_it, each, files)
@@ -163,7 +172,7 @@ def _kept_together(
     """The hints about an agent's tools that are kept when all of them are made at once, one in each file."""
     files, made = Edited(copy), {}
     for each in proposed:
-        if each.code == "LDO551" and each.at.path not in made and not each.at.path.endswith(".json"):
+        if each.code == "LDO551" and each.at.path not in made and not _is_elsewhere(each):
             try:
                 make_finding(files, each, each.hint or "")
                 made[each.at.path] = each
@@ -175,6 +184,11 @@ def _kept_together(
         files.undo()
     new = findings.check(after)
     return [each for each in made.values() if not _broken_by(before, after, old, new, each, files)]
+
+
+def _is_elsewhere(each: Diagnostic) -> bool:
+    """Whether the edit of a finding is not made in a file that is its agent's alone."""
+    return each.at.path.endswith(".json") or "reads the same file" in (each.hint or "")
 
 
 def broken(before: Foreign, old: tuple[Diagnostic, ...], each: Diagnostic, files: Edited) -> list[str]:
@@ -239,6 +253,8 @@ def is_announced(each: Diagnostic, more: Diagnostic) -> bool:
     """Whether a finding says that there are more like it, or its hint what has to be done as well."""
     if "each entry then needs" in (each.hint or ""):
         return True
+    if "in `tools` Copilot does not know" in (each.hint or ""):
+        return more.code == "LDO250"
     return more.code == each.code and bool(_MORE.search(each.message))
 
 
@@ -293,6 +309,8 @@ def _tools_named(after: Foreign, each: Diagnostic) -> list[str]:
         return []
     words = {word for line in names_in(hint) for word in re.findall(r"[\w-]+", line)}
     words |= {f"fs_{word}" for word in words}
+    if agent.format == "copilot":
+        words |= {_IN_COPILOT[word] for word in words & _IN_COPILOT.keys()}
     if "which its `memory` brings" in hint:
         words |= set(re.findall(r"(?:Edit|Write)(?=`)", hint))
     tools = {

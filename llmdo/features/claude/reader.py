@@ -151,7 +151,8 @@ class _AgentFile:
     name: str
     """Its name in Claude Code: its own, after that of its plugin."""
     alias: str = ""
-    """Its name as the agent of a plugin, where it is the project's own as well."""
+    """Its name as the agent of a plugin, where it is the project's own as well; without a manifest, that without
+    the folder it lies in, by which a collection may call it."""
     called: str = ""
     """Its name to others in its folder, where another folder has an agent of that name."""
 
@@ -169,7 +170,7 @@ def _agent_files(files: Files, paths: Sequence[str], plugins: Sequence[ClaudePlu
             continue
         plugin, prefix = prefixes.get(path, (None, ""))
         if plugin is None and not own:
-            above, agents_folder, _ = f"/{path}".partition("/agents/")
+            above, agents_folder, within = f"/{path}".partition("/agents/")
             folder = above.removeprefix("/") if agents_folder else ""
             if folder in refused and agents_folder:
                 continue
@@ -178,7 +179,7 @@ def _agent_files(files: Files, paths: Sequence[str], plugins: Sequence[ClaudePlu
                 files.problems.append(finding("LDO152", _start(files, path), message))
                 continue
             plugin = folder.rpartition("/")[2] or None
-            prefix = f"{plugin}:" if plugin else ""
+            prefix = "".join(f"{each}:" for each in (plugin, *within.split("/")[:-1]) if each)
         if (source := files.source(path)) is None:
             continue  # which was noted
         text, lost = _as_claude_code(files.header(path, KEYS), is_own=own)
@@ -196,7 +197,9 @@ def _agent_files(files: Files, paths: Sequence[str], plugins: Sequence[ClaudePlu
                 others[path] = lost or _without(source, text, lacking)
             continue
         files.problems.extend(text.document.problems)
-        scoped = _AgentFile(path, text, plugin, excerpt_of_end(prefix + _own_name(path, text), MAX_NAME))
+        name = _own_name(path, text)
+        alias = "" if own or path in prefixes else ":".join(filter(None, (plugin, name)))
+        scoped = _AgentFile(path, text, plugin, excerpt_of_end(prefix + name, MAX_NAME), alias)
         agents.extend(_as_own(scoped, names.get("")) if own and plugin else [scoped])
     folders = {_home(file.path) for file in agents}
     files.problems.extend(
@@ -241,9 +244,8 @@ def _identities(files: Iterable[_AgentFile], folder: str) -> dict[str, str]:
         return len(above) if not above or f"{folder}/".startswith(f"{above}/") else -1
 
     by_nearness = sorted(files, key=nearness)
-    return {
-        name: file.name for file in by_nearness for name in (file.alias, file.called or file.name) if name
-    }
+    aliases = {file.alias: file.name for file in by_nearness if file.alias}
+    return aliases | {file.called or file.name: file.name for file in by_nearness}
 
 
 def _samples(files: Files, paths: Iterable[str], prefixes: Collection[str]) -> dict[str, str]:

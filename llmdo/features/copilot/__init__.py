@@ -40,6 +40,7 @@ EXTENSION = Extension(
             below=(".github/agents/*.md", ".github/chatmodes/*.md", f".github/prompts/*{PROMPT}", HOOKS),
             has_unwritten_session=True,
             few_tools=FEW_TOOLS,
+            knows={"claude": "VS Code knows these names in `.claude/agents` alone"},
             calls_key="agents",
             variants={THERE: "in VS Code alone", CALLED: ""},
         )

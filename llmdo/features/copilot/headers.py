@@ -22,11 +22,12 @@ from llmdo.syntax.document import Place
 from llmdo.syntax.frontmatter import late_header
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from llmdo.base.diagnostic import Diagnostic
     from llmdo.base.source import Location, Source
     from llmdo.features.copilot.seen_headers import SeenHeader
+    from llmdo.features.copilot.unknown_names import UnknownNames
     from llmdo.foreign.files import Files
     from llmdo.syntax.document import Document
 
@@ -237,11 +238,15 @@ def without_an_end(source: Source, ended: Source, *, is_in_editor: bool = True) 
 
 
 def chat_modes(
-    sources: Sequence[Source], keys: Iterable[str], agents: Iterable[str] = ()
+    sources: Sequence[Source],
+    keys: Iterable[str],
+    unknown_in: Callable[[Iterable[str]], UnknownNames],
+    agents: Iterable[str] = (),
 ) -> Iterator[Diagnostic]:
     """The finding about all chat modes, which VS Code took for agents up to 1.108.
 
-    `keys` are those of an agent, and `agents` the paths of those that are there.
+    `keys` are those of an agent, `unknown_in` the names of tools in files that are none, and `agents` the paths of the
+    agents that are there.
     """
     if not sources:
         return
@@ -255,12 +260,13 @@ def chat_modes(
     message = f"VS Code loads no chat modes since 1.109, so {which}"
     related = [Related(source.location(), "and here") for source in sources[1 : MOST_PLACES + 1]]
     hint = _renaming(missing, there, frozenset(keys))
+    hint += unknown_in(each.path for each in missing).clause() if missing else ""
     yield finding("LDO152", sources[0].location(), message, hint=hint, related=related)
 
 
 def _place_of_agent(mode: Source) -> tuple[PurePosixPath, str]:
     """The folder and the name of the agent that a chat mode becomes, whichever ending that has."""
-    path = _as_agent(mode.path)
+    path = as_agent(mode.path)
     return PurePosixPath(path).parent, stem_of(path)
 
 
@@ -268,7 +274,7 @@ def _renaming(missing: Sequence[Source], there: Sequence[Source], keys: frozense
     """The change that makes agents of chat modes, of which some are `there` as agents already."""
     if not missing:
         return f"take {'them' if len(there) > 1 else 'it'} out, as {_there_already(len(there))}"
-    hint = f"rename it to `{shown(_as_agent(missing[0].path))}`"
+    hint = f"rename it to `{shown(as_agent(missing[0].path))}`"
     if len(missing) > 1:
         hint += ", and the others likewise"
     hints: dict[str, list[str]] = {}
@@ -299,14 +305,14 @@ def _first_of(names: Sequence[str]) -> str:
     )
 
 
-def _as_agent(path: str) -> str:
+def as_agent(path: str) -> str:
     """The path of a chat mode as that of an agent."""
     return (path.removesuffix(MODE) + AGENT).replace("chatmodes/", "agents/")
 
 
 def _as_agents_fault(source: Source, keys: frozenset[str]) -> Diagnostic | None:
     """The finding that a chat mode would have as an agent; None if it was loaded."""
-    source = replace(source, path=_as_agent(source.path))
+    source = replace(source, path=as_agent(source.path))
     if ended := closed(source):
         return without_an_end(source, ended)
     return fault(reading.text(source, keys) or reading.prompt_alone(source))

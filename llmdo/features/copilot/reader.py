@@ -151,7 +151,7 @@ class _CopilotReader:
         modes = [path for path in paths if path.endswith(MODE) and not path.startswith(_FOLDER)]
         sources = [*filter(None, map(self.files.source, modes))]
         agents = [path for path in paths if path not in modes and not path.endswith(PROMPT)]
-        self.files.problems.extend(headers.chat_modes(sources, KEYS, agents))
+        self.files.problems.extend(headers.chat_modes(sources, KEYS, self._unknown_in, agents))
         for path in paths:
             if path in modes or not (text := self.text(path)):
                 continue
@@ -176,6 +176,15 @@ class _CopilotReader:
                 self.unread[path] = seen_headers.unread_tools(seen, fault)
                 text = seen_headers.text_of(seen, PROMPT_KEYS if path.endswith(PROMPT) else KEYS)
             yield path, straight or text
+
+    def _unknown_in(self, modes: Iterable[str]) -> UnknownNames:
+        """The names of tools in chat modes that are none, were they agents; nothing else of that is noted."""
+        reader = _CopilotReader(Files(self.files.tree, self.files.product))
+        project = _CopilotProject(dict(reader.servers()), {}, is_nested=False)
+        for path in modes:
+            if text := reader.files.header(path, KEYS):
+                _CopilotFileReader(reader, project, headers.as_agent(path), text).judge_names()
+        return reader.unknown
 
     def text(self, path: str) -> reading.Text | None:
         """The header and the prompt of a file; None if it is neither an agent nor a prompt with a header."""
@@ -275,6 +284,10 @@ class _CopilotFileReader:
             self._judge_base()
         elif self.where.cloud:
             own_servers.judge(self.reader.files, self.text.document)
+        self.judge_names()
+
+    def judge_names(self) -> None:
+        """Notes the names of tools that are none."""
         self.reader.unknown.add(Tools(self.where, self._servers()), self._given() or ())
 
     def agent(self, where: Where) -> Agent | None:

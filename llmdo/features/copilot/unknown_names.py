@@ -141,6 +141,16 @@ class UnknownNames:
             mixed = f"write `{near}` for it, but take it out where `{near}` is there already"
             self._near[name] = hint if self._near.get(name) in (None, hint) else near and mixed
 
+    def clause(self) -> str:
+        """The end of a hint after which files would have these names; empty without any."""
+        long = (name for uses in (*self._long.values(), *self._undeclared.values()) for name, _, _ in uses)
+        names = [*dict.fromkeys((*self._tools, *self._servers, *long, *(name for name, _ in self._scripts)))]
+        if not names:
+            return ""
+        listed = _listed(names).split(" ", 2)[2]
+        it = "them" if len(names) > 1 else "it"
+        return f"; in `tools` Copilot does not know {listed}, unless an extension or settings elsewhere bring {it}"
+
     def problems(self) -> Iterator[Diagnostic]:
         """A finding for each server, for long names of its tools, and for the tools that the same files name."""
         for server, places in self._servers.items():
