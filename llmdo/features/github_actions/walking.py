@@ -12,6 +12,7 @@ from llmdo.base.parts import items, table, text, texts
 from llmdo.base.source import Source
 from llmdo.base.values import dataclass, field, replace
 from llmdo.features.github_actions.broken import as_refused
+from llmdo.features.github_actions.conditions import demands
 from llmdo.features.github_actions.kiro_runs import unread_run
 from llmdo.features.github_actions.renamed import is_renamed, renamed_in, unknown_note
 from llmdo.features.github_actions.step_checks import people_past
@@ -79,8 +80,10 @@ _AGENT = re.compile(r"claude|codex|gemini|copilot|kiro|opencode|cursor-agent|[A-
 _USED_HERE = re.compile(r"\buses\s*:\s*['\"]?\./([^\s'\"#,}]+)")
 _PATH = re.compile(r"\bpath\s*:\s*['\"]?([^\s'\"#,}]+)")
 _ON_GITHUB = re.compile(r"[\w.-]+/[\w.-]+/(?P<folder>[^@\s]+)@\S+")
-_RESULT = re.compile(r"\bneeds\.([\w-]+)\.result\s*(?:!=\s*'skipped'|==\s*'success')")
+_RESULT = re.compile(r"needs\.([\w-]+)\.result\s*(?:!=\s*'skipped'|==\s*'success')")
 """A condition that another job ran."""
+_ASKS_STATE = re.compile(r"\b(?:always|cancelled|failure|success)\s*\(\s*\)", re.IGNORECASE)
+"""A function in the condition of a job without which it asks for the success of all jobs before."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -416,12 +419,24 @@ class WorkflowWalk:
 
 
 def _required(jobs: Mapping[str, object], name: str) -> Iterable[str]:
-    """The jobs without whose success another does not start; with `always()` those whose result it asks for."""
-    condition = text(table(jobs, name).get("if"))
-    if "always()" not in condition:
-        return jobs_before(jobs, name)
-    asked = [job for job in _RESULT.findall(condition) if job in jobs and job != name]
-    return dict.fromkeys(other for job in asked for other in (job, *jobs_before(jobs, job)))
+    """The jobs without whose success another does not start.
+
+    One that asks for the state of the others starts after those alone whose result it demands: `success()` too is asked
+    of all before, but may be one choice of several.
+    """
+    required: dict[str, None] = {}
+    waiting = [name]
+    while waiting:
+        job = waiting.pop()
+        condition = text(table(jobs, job).get("if"))
+        parts = [*demands(condition)]
+        if _ASKS_STATE.search(condition) and "success()" not in parts:
+            asked = [match[1] for match in map(_RESULT.fullmatch, parts) if match and match[1] in jobs]
+            waiting.extend(other for other in dict.fromkeys(asked) if other not in required and other != name)
+            required.update(dict.fromkeys(asked))
+        else:
+            required.update(dict.fromkeys(jobs_before(jobs, job)))
+    return [job for job in required if job != name]
 
 
 def _refs(source: Source) -> list[str]:
