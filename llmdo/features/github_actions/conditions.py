@@ -170,7 +170,12 @@ def _joined(ways: Iterator[Starters]) -> Starters:
 def _of_atom(text: str, starters: Starters) -> Starters:
     if named := _EVENT.fullmatch(text) or _EVENT_REVERSED.fullmatch(text):
         is_chosen = named["how"] == "=="
-        return {event: by for event, by in starters.items() if (event == named["name"]) is is_chosen}
+        return {
+            event: by
+            for event, by in starters.items()
+            # A called workflow has the event of whoever calls it.
+            if event == "workflow_call" or (event == named["name"]) is is_chosen
+        }
     if text == "false":
         return {}
     starters = _with_its_things(text, starters)

@@ -12,7 +12,6 @@ from llmdo.base.parts import items, table, text, texts
 from llmdo.base.source import Source
 from llmdo.base.values import dataclass, field, replace
 from llmdo.features.github_actions.broken import as_refused
-from llmdo.features.github_actions.conditions import demands
 from llmdo.features.github_actions.kiro_runs import unread_run
 from llmdo.features.github_actions.renamed import is_renamed, renamed_in, unknown_note
 from llmdo.features.github_actions.step_checks import people_past
@@ -30,6 +29,7 @@ from llmdo.features.github_actions.workflow import (
     jobs_before,
     key_of_model,
     permissions_at,
+    required_jobs,
     trigger_of,
     unknown_program,
     variables_at,
@@ -45,7 +45,7 @@ from llmdo.syntax.header import YamlBounds
 from llmdo.syntax.yaml_file import shifted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from llmdo.base.diagnostic import Diagnostic
     from llmdo.base.source import Span
@@ -80,10 +80,6 @@ _AGENT = re.compile(r"claude|codex|gemini|copilot|kiro|opencode|cursor-agent|[A-
 _USED_HERE = re.compile(r"\buses\s*:\s*['\"]?\./([^\s'\"#,}]+)")
 _PATH = re.compile(r"\bpath\s*:\s*['\"]?([^\s'\"#,}]+)")
 _ON_GITHUB = re.compile(r"[\w.-]+/[\w.-]+/(?P<folder>[^@\s]+)@\S+")
-_RESULT = re.compile(r"needs\.([\w-]+)\.result\s*(?:!=\s*'skipped'|==\s*'success')")
-"""A condition that another job ran."""
-_ASKS_STATE = re.compile(r"\b(?:always|cancelled|failure|success)\s*\(\s*\)", re.IGNORECASE)
-"""A function in the condition of a job without which it asks for the success of all jobs before."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -281,7 +277,7 @@ class WorkflowWalk:
             if not self._goes_on(document, at):
                 return
             trigger = scope.trigger
-            for other in _required(jobs, name):
+            for other in required_jobs(jobs, name):
                 trigger = trigger.narrowed(table(jobs, other).get("if"))
                 if other not in checking:
                     steps = items(table(jobs, other).get("steps"))
@@ -416,27 +412,6 @@ class WorkflowWalk:
         if path not in self.files:
             self.files[path] = None
             self.problems.extend(document.problems)
-
-
-def _required(jobs: Mapping[str, object], name: str) -> Iterable[str]:
-    """The jobs without whose success another does not start.
-
-    One that asks for the state of the others starts after those alone whose result it demands: `success()` too is asked
-    of all before, but may be one choice of several.
-    """
-    required: dict[str, None] = {}
-    waiting = [name]
-    while waiting:
-        job = waiting.pop()
-        condition = text(table(jobs, job).get("if"))
-        parts = [*demands(condition)]
-        if _ASKS_STATE.search(condition) and "success()" not in parts:
-            asked = [match[1] for match in map(_RESULT.fullmatch, parts) if match and match[1] in jobs]
-            waiting.extend(other for other in dict.fromkeys(asked) if other not in required and other != name)
-            required.update(dict.fromkeys(asked))
-        else:
-            required.update(dict.fromkeys(jobs_before(jobs, job)))
-    return [job for job in required if job != name]
 
 
 def _refs(source: Source) -> list[str]:
