@@ -18,10 +18,11 @@ from llmdo.base.parts import items, table, text, texts
 from llmdo.base.values import dataclass, replace
 from llmdo.foreign import programs, scripts
 from llmdo.foreign.files import line_out
-from llmdo.foreign.hook_scripts import refuses
+from llmdo.foreign.hook_scripts import absolute_paths, refuses
 from llmdo.foreign.lines import RUNS_OWN
 from llmdo.foreign.team import Grant
 from llmdo.policy.authority import Capability
+from llmdo.syntax.discovery import leaves
 from llmdo.syntax.document import Place
 
 if TYPE_CHECKING:
@@ -181,6 +182,8 @@ class ClientEvents:
     files: Files
     root: str = ""
     """The folder of the plugin that commands are of; empty for the project."""
+    refuses_by_two: bool = False
+    """Whether only 2 as the end of a hook, or a decision in its answer, is a refusal."""
 
     def hooks(
         self,
@@ -222,7 +225,11 @@ class ClientEvents:
         """A command that is run at the event `name`; `is_read` if what it prints goes into the conversation."""
         command = command[:MAX_COMMAND]
         own = dict(project_scripts(self.files, command, self.root))
-        shells = [command, *(script for path, script in own.items() if path.endswith(programs.OF_A_SHELL))]
+        perhaps = {
+            path: (spelled, script) for spelled, path, script in scripts_elsewhere(self.files, command)
+        }
+        every = {**own, **{path: script for path, (_, script) in perhaps.items()}}
+        shells = [command, *(script for path, script in every.items() if path.endswith(programs.OF_A_SHELL))]
         hosts = {host for script in shells for host in scripts.hosts(script)}
         if any(map(scripts.runs_downloads, shells)):
             self._note_download(name, command, at.location)
@@ -230,10 +237,14 @@ class ClientEvents:
         if is_read and (hosts or not _is_known(command, own)):
             raised.add(UNTRUSTED)
         grant = _grant(name, f"{matcher}: {command}" if matcher else command, at, raised)
-        if not own:
+        if not every:
             return grant
-        content = _short(digest.of_data(sorted(own.items())))
-        return replace(grant, content=content, refuses=refuses(command, own, HARMLESS))
+        for path, (spelled, _) in perhaps.items():
+            command = command.replace(spelled, path)
+        handler = table(Place(at.document, at.route[:-1]).data)
+        by_two = self.refuses_by_two and "onFailure" not in handler
+        content = _short(digest.of_data(sorted(every.items())))
+        return replace(grant, content=content, refuses=refuses(command, every, HARMLESS, by_two=by_two))
 
     def _note_download(self, name: str, command: str, at: Location) -> None:
         message = f"`{name}` downloads a program and runs it, whatever that is by then: `{_shown(command)}`"
@@ -326,6 +337,19 @@ def project_scripts(files: Files, command: str, root: str = "") -> Iterator[tupl
             yield path, script.text
 
 
+def scripts_elsewhere(files: Files, command: str) -> Iterator[tuple[str, str, str]]:
+    """The scripts that a command names by absolute paths, which may be the project's: as spelled, path and text.
+
+    On another machine it may be another file, so none of them vouches for anything.
+    """
+    for spelled, ends in list(absolute_paths(command))[:MANY]:
+        for path in ends[:MANY]:
+            is_there = is_script(path) and not leaves(path) and files.looked_into(path)
+            if is_there and (script := files.source(path)):
+                yield spelled, path, script.text
+                break
+
+
 def is_script(path: str) -> bool:
     """Whether the name of a file is that of a program in text."""
     return bool(_SCRIPT.fullmatch(path))
@@ -376,7 +400,8 @@ def may_allow(
     `says` is whether a text has that answer in a form that the client takes.
     """
     own = [script for _, script in project_scripts(files, command, root)]
-    if any(map(says, (command, *own))):
+    perhaps = [script for *_, script in scripts_elsewhere(files, command)]
+    if any(map(says, (command, *own, *perhaps))):
         return True
     return None if own or is_harmless(command) else False
 

@@ -30,6 +30,7 @@ from llmdo.foreign.namesakes import namesakes
 from llmdo.foreign.reading import IN_PLACE_OF_TEXT, below_cut, keyless, unspaced
 from llmdo.foreign.refusing import refuser
 from llmdo.foreign.team import NAME_TOOLS, Unread
+from llmdo.graph.start import more
 from llmdo.policy.authority import Capability, gravity
 from llmdo.reach.flows import legs_text
 from llmdo.reach.risks import SHELL, edges, gains, path_text
@@ -512,7 +513,7 @@ def _of_flow(project: Foreign, code: str, name: str, flow: Flow, sentence: str) 
     agent = project.agents[name]
     by_whom = _by_whom(project, agent, name)
     if not by_whom and len(flow.row.source) == 2 and flow.row.source[-1].name.startswith(flows.EVENT):
-        by_whom = "; those who may write start it, and it reads what others wrote there"
+        by_whom = f"; {_starting(agent, flow.row.source_tool)} it, and it reads what others wrote there"
     if flow.is_asked:
         by_whom = f"{by_whom}; a person is asked before it reads that, and sees the call alone"
     hook = refuser(project, flow)
@@ -602,6 +603,13 @@ def _by_whom(project: Foreign, agent: Agent, name: str) -> str:
     rows = project.analysis.of(project.graph.entries[name])
     pushes = any(row.decision == "allowed" and row.capability.name == PUSHES for row in rows)
     return f"; {agent.started_by}{', and it can push' if pushes else ''}"
+
+
+def _starting(agent: Agent, event: str) -> str:
+    """The people who start an agent by an event that brings a stranger's words, with the verb."""
+    people = [start.by for start in agent.starts if start.event == event]
+    by = more(*people) if people else "those who may write"
+    return f"{by} {'starts' if by == 'the owner' else 'start'}"
 
 
 def _with_code(project: Foreign, code: str) -> Iterator[Diagnostic]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from llmdo.foreign import scripts
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
+    from collections.abc import Collection, Iterator, Mapping
 
 _REFUSES = re.compile(
     r"""["'](?:ask|block|deny)["']|\bexit\s*\(?\s*2\b|exitCode\s*=\s*2\b|permissionDecision"""
@@ -24,6 +24,21 @@ _OTHER_END = re.compile(
     r"\bexit\b(?!\s*(?:\(\s*0?\s*\)|0\b))|SystemExit|exitCode|_exit\b|\babort\b|\bkill\b|\braise\b|\bthrow\b"
 )
 """An end that may be another one than 0."""
+_ANSWERS = re.compile(r"""decision|hookSpecificOutput|\bcontinue["']?\s*:""", re.IGNORECASE)
+"""A word for a refusal, where only that of an answer or 2 as the end is one."""
+_END_UNREAD = re.compile(
+    r"\bexit\b(?!\s*(?:\(\s*[01]?\s*\)|[01]\b))|SystemExit(?!\s*\(\s*[01]?\s*\))|exitCode(?!\s*=\s*[01]\b)|_exit\b"
+)
+"""An end that may be 2."""
+_PLACED = r"(?:[A-Za-z]:)?[/\\]"
+_ABSOLUTE = re.compile(
+    rf"""(?<![^\s=])(?:"(?P<double>{_PLACED}[^"$`\n]+)"|'(?P<single>{_PLACED}[^'\n]+)'|(?P<bare>{_PLACED}[^\s"'`;|&<>()$]+))"""
+)
+_IN_A_FOLDER = re.compile(
+    r"(?:[A-Za-z]:)?/(?!(?:Library|Program Files|bin|etc|lib|nix|opt|proc|sbin|snap|usr)(?:/|\Z))"
+    r"(?!(?:Users|home)(?:/[^/]*)?\Z|root\Z)[^/]"
+)
+"""The beginning of a path, up to a folder in which somebody may have a project."""
 _RUN = re.compile(
     r"""["'\s]*(?:(?:/usr/bin/env\s+)?(?:bash|bun|node|python3?|sh|zsh)\s+)?["']?(?P<path>[^\s;|&<>()`]+)(?:\s+[\w./:=-]+)*["'\s]*"""
 )
@@ -45,10 +60,21 @@ _UNREAD_SHELL = re.compile(
 _LAST = re.compile(r"^exit[ \t]+0\Z", re.MULTILINE)
 
 
-def refuses(command: str, own: Mapping[str, str], harmless: Collection[str]) -> bool | None:
+def absolute_paths(command: str) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """The absolute paths in a command, each with its ends that may be paths in the project, longest first."""
+    for match in _ABSOLUTE.finditer(command):
+        parts = re.split(r"[/\\]+", str(match[match.lastgroup or 0]))
+        ends = range(2, len(parts) - 1)
+        yield match[0], tuple("/".join(parts[at:]) for at in ends if _IN_A_FOLDER.match("/".join(parts[:at])))
+
+
+def refuses(
+    command: str, own: Mapping[str, str], harmless: Collection[str], *, by_two: bool = False
+) -> bool | None:
     """Whether a hook with these scripts of the project refuses calls; None if that is not known.
 
-    `harmless` are the programs in a script of a shell that answer nothing of their own.
+    `harmless` are the programs in a script of a shell that answer nothing of their own. `by_two`: only 2 as the end, or
+    a decision in an answer, is a refusal to its client.
     """
     if any(map(_REFUSES.search, (command, *own.values()))):
         return True
@@ -58,9 +84,8 @@ def refuses(command: str, own: Mapping[str, str], harmless: Collection[str]) -> 
     ((path, script),) = own.items()
     if PurePosixPath(run["path"]).name != PurePosixPath(path).name:
         return None
-    is_quiet = (
-        not _MAY_REFUSE.search(script) and not _OTHER_END.search(script) and _is_read(path, script, harmless)
-    )
+    word, end = (_ANSWERS, _END_UNREAD) if by_two else (_MAY_REFUSE, _OTHER_END)
+    is_quiet = not word.search(script) and not end.search(script) and _is_read(path, script, harmless)
     return False if is_quiet else None
 
 

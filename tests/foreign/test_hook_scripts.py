@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from llmdo.foreign.events import HARMLESS
-from llmdo.foreign.hook_scripts import refuses
+from llmdo.foreign.hook_scripts import absolute_paths, refuses
 
 _QUIET = "const fs = require('node:fs')\nprocess.stdout.write(fs.readFileSync(0))\nprocess.exit(0)\n"
 
@@ -66,3 +66,56 @@ def test_a_script_with_a_refusal_refuses(command: str, path: str, script: str) -
 )
 def test_what_else_a_script_does_is_not_known(command: str, path: str, script: str) -> None:
     assert refuses(command, {path: script}, HARMLESS) is None
+
+
+@pytest.mark.parametrize(
+    ("path", "script"),
+    [
+        ("a.py", "import sys\nBLOCKED = ['rm']\nif sys.argv:\n    sys.exit(1)\nraise SystemExit(1)\n"),
+        ("a.js", _QUIET.replace("exit(0)", "exit(1)")),
+        ("a.js", f"// denied\n{_QUIET}process.exitCode = 1\nthrow new Error('blocked')\n"),
+        ("a.sh", "grep -q rm && echo blocked && exit 1\nexit 0\n"),
+    ],
+)
+def test_a_script_that_ends_with_one_refuses_nothing_where_only_two_does(path: str, script: str) -> None:
+    program = {"py": "python3", "js": "node", "sh": "bash"}[path.partition(".")[2]]
+    assert refuses(f"{program} {path}", {path: script}, HARMLESS, by_two=True) is False
+    assert refuses(f"{program} {path}", {path: script}, HARMLESS) is None
+
+
+@pytest.mark.parametrize(
+    ("path", "script"),
+    [
+        ("a.py", "import sys\nsys.exit(code)\n"),
+        ("a.py", "import sys\nsys.exit(12)\n"),
+        ("a.py", "import sys, json\nprint(json.dumps({'decision': VERDICT}))\n"),
+        ("a.py", "import argparse\nargparse.ArgumentParser().parse_args()\n"),
+        ("a.py", "raise SystemExit(main())\n"),
+        ("a.js", f"process.exitCode = code\n{_QUIET}"),
+        ("a.js", f"console.log(JSON.stringify({{ continue: going }}))\n{_QUIET}"),
+        ("a.sh", "grep rm\nexit $?\n"),
+    ],
+)
+def test_an_end_or_an_answer_that_is_not_known_may_refuse_where_only_two_does(path: str, script: str) -> None:
+    program = {"py": "python3", "js": "node", "sh": "bash"}[path.partition(".")[2]]
+    assert refuses(f"{program} {path}", {path: script}, HARMLESS, by_two=True) is None
+
+
+@pytest.mark.parametrize(
+    ("command", "ends"),
+    [
+        ("python /home/ann/orchard/hooks/a.py", ["hooks/a.py"]),
+        ('node "C:/Users/ann/My Orchard/.claude/hooks/a.js"', [".claude/hooks/a.js", "hooks/a.js"]),
+        (r"node C:\\Users\\ann\\orchard\\hooks\\a.js", ["hooks/a.js"]),
+        ("bash '/workspaces/orchard/hooks/a.sh'", ["orchard/hooks/a.sh", "hooks/a.sh"]),
+        # A person's own, those of the machine, and a name alone.
+        ("python /home/ann/.claude/a.py", []),
+        ("python /root/hooks/a.py", []),
+        ("bash /usr/local/lib/a.sh", []),
+        ("bash /srv/a.sh", []),
+        ("bash hooks/a.sh", []),
+        ('bash "$HOME/orchard/hooks/a.sh"', []),
+    ],
+)
+def test_the_ends_of_absolute_paths_may_be_in_the_project(command: str, ends: list[str]) -> None:
+    assert [end for _, each in absolute_paths(command) for end in each] == ends

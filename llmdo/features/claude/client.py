@@ -62,7 +62,7 @@ def _last(documents: Sequence[Document], *route: str) -> Place | None:
 
 def hook_events(files: Files, tables: Iterable[Place], root: str = "") -> Iterator[Grant]:
     """The hooks in tables; `root` is the folder of their plugin."""
-    yield from ClientEvents(files, root).hooks(
+    yield from ClientEvents(files, root, refuses_by_two=True).hooks(
         tables, reads=READS, known=ALL_EVENTS, never=never_runs, are_grouped=True
     )
 

@@ -119,7 +119,11 @@ class _WorkflowReader:
             description=next(
                 (words for key in ("description", "name") if isinstance(words := data.get(key), str)), None
             ),
-            grants=tuple(grants_of(parts, text.prompt, at, runs_all=allows_all(self._lock(main)))),
+            grants=tuple(
+                grants_of(
+                    parts, text.prompt, at, self.files.looked_into, runs_all=allows_all(self._lock(main))
+                )
+            ),
             events=tuple(models_addresses(_variables(main))),
             in_checkout=True,
             starts=tuple(starts_of(main)),

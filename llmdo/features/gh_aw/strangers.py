@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import json
+import posixpath
 import re
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from llmdo.base.parts import items, table, text
 from llmdo.foreign.lines import WRITTEN_BY_STRANGERS
 from llmdo.graph.start import Start
+from llmdo.syntax.discovery import leaves
 from llmdo.syntax.document import Place
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
+    from llmdo.base.source import Source
     from llmdo.graph.start import Starter
     from llmdo.syntax.document import Document
 
@@ -31,6 +35,11 @@ _ASKS_GITHUB = re.compile(r"\bgh\s+(?:api|discussion|issue|pr|search)\s|github\.
 _OF_THE_AGENT = (("steps",), ("pre-steps",), ("pre-agent-steps",))
 """The routes of steps in the agent's own job."""
 _IS_TOLD = re.compile(r"\bneeds\.(?!activation\b)[\w-]+\.outputs\b")
+_SCRIPT = re.compile(
+    r"(?<![\w./@-])(?:\./)?(?:[\w-][\w.-]*/|\.[\w-][\w.-]*/)*[\w-][\w.-]*\.(?:[cm]?js|py|sh|ts)\b"
+)
+"""The path of a script from the repository's root, in which steps run."""
+MANY = 50  # scripts of the steps of one job
 MAX_READ = 64 * 1024  # characters of the steps of one file
 
 
@@ -85,13 +94,27 @@ def opened(main: Document) -> Iterator[tuple[str, Place]]:
     return ((start.event, start.at) for start in starts_of(main) if start.is_open)
 
 
-def fetched(documents: Sequence[Document], prompt: str) -> Iterator[Place]:
-    """The steps that ask GitHub for text of others, in the job of the agent or in one whose outputs it gets."""
+def fetched(
+    documents: Sequence[Document], prompt: str, source_of: Callable[[str], Source | None]
+) -> Iterator[Place]:
+    """The steps that ask GitHub for text of others, in the job of the agent or in one whose outputs it gets.
+
+    `source_of` has the files of the project, of which some are scripts of these steps.
+    """
     for document in documents:
         for route in (*_OF_THE_AGENT, ("jobs",), ("on", "steps")):
             steps: object = document.data
             for key in route:
                 steps = table(steps).get(key)
             is_told = route in _OF_THE_AGENT or _IS_TOLD.search(prompt)
-            if steps and is_told and _ASKS_GITHUB.search(json.dumps(steps, default=str)[:MAX_READ]):
+            if steps and is_told and _asks(json.dumps(steps, default=str)[:MAX_READ], source_of):
                 yield Place(document, route, of_key=True)
+
+
+def _asks(steps: str, source_of: Callable[[str], Source | None]) -> bool:
+    """Whether steps, or a script of the project that they name, ask GitHub."""
+    if _ASKS_GITHUB.search(steps):
+        return True
+    paths = map(posixpath.normpath, dict.fromkeys(_SCRIPT.findall(steps)))
+    scripts = (source_of(path) for path in islice(paths, MANY) if not leaves(path))
+    return any(script and _ASKS_GITHUB.search(script.text[:MAX_READ]) for script in scripts)

@@ -19,8 +19,9 @@ from llmdo.policy.shell.rules import UNLISTED
 from llmdo.syntax.document import Place
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
+    from llmdo.base.source import Source
     from llmdo.foreign.files import Files
     from llmdo.syntax.document import Document
 
@@ -127,15 +128,23 @@ def allows_all(lock: str) -> bool:
     return any(_ALLOWS_ALL in line and "threat-detection" not in line for line in lock.splitlines())
 
 
-def grants_of(documents: Sequence[Document], prompt: str, at: Place, *, runs_all: bool) -> Iterator[Grant]:
+def grants_of(
+    documents: Sequence[Document],
+    prompt: str,
+    at: Place,
+    source_of: Callable[[str], Source | None],
+    *,
+    runs_all: bool,
+) -> Iterator[Grant]:
     """The grants of a workflow by its own header, the first, and those that it imports; `at` is its own place.
 
+    `source_of` has the files of the project.
     `runs_all`: its lock allows every tool of the engine, whatever `tools` says, once it has all of `bash`.
     """
     for event, place in opened(documents[0]):
         line = _LINES["on.EVENT, roles: all"]
         yield from _grants(line, f"on.{event}", event, place, "take `roles: all` out of `on`")
-    for place in fetched(documents, prompt):
+    for place in fetched(documents, prompt, source_of):
         key = ".".join(map(str, place.route))
         line = _LINES["steps that ask GitHub"]
         yield from _grants(line, key, key, place, f"have `{key}` fetch what members wrote alone")

@@ -59,6 +59,41 @@ _UNSEEN = re.compile(
 )
 """Conditions that only a repository fulfils in which no stranger starts anything."""
 
+_WITHOUT_A_THING = frozenset(
+    {
+        "create", "delete", "push", "release", "repository_dispatch", "schedule", "workflow_dispatch", "workflow_run",
+    }
+)  # fmt: skip
+"""Events whose payload is known to have none of the things below."""
+_HAVING = {
+    "comment": {"commit_comment", "discussion_comment", "issue_comment", "pull_request_review_comment"},
+    "discussion": {"discussion", "discussion_comment"},
+    "issue": {"issue_comment", "issues"},
+    "pull_request": {
+        "pull_request", "pull_request_review", "pull_request_review_comment", "pull_request_target",
+    },
+    "review": {"pull_request_review"},
+}  # fmt: skip
+"""The events whose payload has each thing."""
+_KNOWN_EVENTS = _WITHOUT_A_THING.union(*_HAVING.values())
+"""Events with a known payload: a called workflow has that of whoever calls it."""
+_THING = rf"github\.event\.(?:{'|'.join(_HAVING)})(?:\.\w+)*+"
+_VALUE = rf"{_THING}(?:\s*\|\|\s*(?:{_THING}|''))*+"
+_NO_NUMBER = r"'[A-Za-z@/][^']*+'"
+"""A text that is equal to nothing that is missing, as that is zero."""
+_NEEDS_A_THING = tuple(
+    re.compile(form, re.IGNORECASE)
+    for form in (
+        rf"(?:contains|endsWith|startsWith)\(\s*{_VALUE}\s*,\s*'[^']++'\s*\)",
+        rf"contains\(\s*fromJSON\(\s*'\[\s*(?:\"[A-Za-z@/][^'\"\\]*+\"[\s,]*+)++\]'\s*\)\s*,\s*{_VALUE}\s*\)",
+        rf"{_VALUE}\s*==\s*(?:{_NO_NUMBER}|github\.repository|true)",
+        rf"(?:{_NO_NUMBER}|github\.repository)\s*==\s*{_VALUE}",
+        rf"{_THING}(?:\s*!=\s*(?:null|''))?",
+    )
+)
+"""Conditions that are false of an event without any of the things in them."""
+_NAMED_THING = re.compile(r"github\.event\.(\w+)", re.IGNORECASE)
+
 
 def narrowed(condition: str, starters: Starters) -> Starters:
     """The events that a condition can let pass, with the people who may cause them then."""
@@ -69,6 +104,21 @@ def is_about_own_commits(condition: str, event: str) -> bool:
     """Whether a condition lets an event about a run pass only where that was of a commit of this repository."""
     about_code = _PERSON_OF_A_RUN.sub("", _plain(condition))
     return _of(about_code, {event: "anyone"}).get(event) not in OUTSIDERS
+
+
+def demands(condition: str, depth: int = 0) -> Iterator[str]:
+    """The parts of a condition without each of which it is false; none of a choice."""
+    text = _plain(condition)
+    if len(text) > MAX_LENGTH or depth > MAX_NESTING or len([*_split(text, "||")]) > 1:
+        return
+    parts = [*_split(text, "&&")]
+    if len(parts) > 1:
+        for part in parts:
+            yield from demands(part, depth + 1)
+    elif text.startswith("(") and text.endswith(")"):
+        yield from demands(text[1:-1], depth + 1)
+    else:
+        yield text
 
 
 def guarded(starters: Starters, by: Starter) -> Starters:
@@ -101,6 +151,14 @@ def _of(text: str, starters: Starters, depth: int = 0) -> Starters:
     return _of_atom(text, starters)
 
 
+def _with_its_things(text: str, starters: Starters) -> Starters:
+    """The events past a condition that is false of an event without the things that it names."""
+    if not any(form.fullmatch(text) for form in _NEEDS_A_THING):
+        return starters
+    having = {event for thing in _NAMED_THING.findall(text) for event in _HAVING[thing.lower()]}
+    return {event: by for event, by in starters.items() if event in having or event not in _KNOWN_EVENTS}
+
+
 def _joined(ways: Iterator[Starters]) -> Starters:
     joined: dict[str, Starter] = {}
     for way in ways:
@@ -112,9 +170,15 @@ def _joined(ways: Iterator[Starters]) -> Starters:
 def _of_atom(text: str, starters: Starters) -> Starters:
     if named := _EVENT.fullmatch(text) or _EVENT_REVERSED.fullmatch(text):
         is_chosen = named["how"] == "=="
-        return {event: by for event, by in starters.items() if (event == named["name"]) is is_chosen}
+        return {
+            event: by
+            for event, by in starters.items()
+            # A called workflow has the event of whoever calls it.
+            if event == "workflow_call" or (event == named["name"]) is is_chosen
+        }
     if text == "false":
         return {}
+    starters = _with_its_things(text, starters)
     if _OF_FORKS.fullmatch(text):
         return starters
     if _RIGHTS.search(text) or _ACTION.search(text) or _UNSEEN.fullmatch(text):

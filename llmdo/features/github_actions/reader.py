@@ -66,6 +66,7 @@ if TYPE_CHECKING:
     from llmdo.foreign.team import Grant
     from llmdo.foreign.tree import Tree
     from llmdo.graph.start import Starter
+    from llmdo.syntax.document import Place
 
 COMPILED = ".lock.yml"
 """The ending of workflows that gh-aw compiles."""
@@ -295,13 +296,32 @@ def _of_trigger(site: Site) -> Iterator[Grant]:
 
 
 def _of_a_call(site: Site) -> Iterator[Grant]:
-    """The text of the event of whoever calls a workflow, if the step names it."""
-    words = {key: value for key, value in site.step.items() if key != "if"}
-    named = set(_OF_AN_EVENT.findall(filled(texts_of_step(words), site.inputs)))
-    if any(map(site.trigger.may_hand_on, named)):
-        narrower = "let an `if` say who may start it and whose text it reads"
-        capabilities, at = LINES["on.workflow_call"].capabilities, site.trigger.events[CALLED]
-        yield granted(f"on.{CALLED}", CALLED, capabilities, at, narrower=narrower, loss=_NO_EFFECT)
+    """The text of the event of whoever calls a workflow, if the step or its environment names it."""
+    for at, words in _lines_of(site):
+        expressions = _OF_AN_EVENT.finditer(filled(words, site.inputs))
+        if carried := next((each for each in expressions if site.trigger.may_hand_on(each[1])), None):
+            narrower = "let an `if` say who may start it and whose text it reads"
+            grant = granted(
+                f"on.{CALLED}",
+                CALLED,
+                LINES["on.workflow_call"].capabilities,
+                site.spot(at, carried[0]),
+                narrower=narrower,
+                loss=_NO_EFFECT,
+            )
+            yield replace(grant, narrower_at=site.trigger.events[CALLED])
+            return
+
+
+def _lines_of(site: Site) -> Iterator[tuple[Place, str]]:
+    """The texts by which a step is told something, with their places: of its own lines, then of its environment."""
+    for route in ((), ("with",), ("env",)):
+        at = site.place(*route)
+        for key, value in table(at.data).items():
+            if isinstance(value, str) and key != "if":
+                yield site.place(*route, key), value
+    for variable in site.variables.values():
+        yield variable.at, variable.value
 
 
 def _problems(site: Site, tree: Checkout) -> Iterator[Diagnostic]:

@@ -29,6 +29,7 @@ from llmdo.features.github_actions.workflow import (
     jobs_before,
     key_of_model,
     permissions_at,
+    required_jobs,
     trigger_of,
     unknown_program,
     variables_at,
@@ -44,7 +45,7 @@ from llmdo.syntax.header import YamlBounds
 from llmdo.syntax.yaml_file import shifted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from llmdo.base.diagnostic import Diagnostic
     from llmdo.base.source import Span
@@ -79,8 +80,6 @@ _AGENT = re.compile(r"claude|codex|gemini|copilot|kiro|opencode|cursor-agent|[A-
 _USED_HERE = re.compile(r"\buses\s*:\s*['\"]?\./([^\s'\"#,}]+)")
 _PATH = re.compile(r"\bpath\s*:\s*['\"]?([^\s'\"#,}]+)")
 _ON_GITHUB = re.compile(r"[\w.-]+/[\w.-]+/(?P<folder>[^@\s]+)@\S+")
-_RESULT = re.compile(r"\bneeds\.([\w-]+)\.result\s*(?:!=\s*'skipped'|==\s*'success')")
-"""A condition that another job ran."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -281,7 +280,7 @@ class WorkflowWalk:
             if not self._goes_on(document, at):
                 return
             trigger = scope.trigger
-            for other in _required(jobs, name):
+            for other in required_jobs(jobs, name):
                 trigger = trigger.narrowed(table(jobs, other).get("if"))
                 if other not in checking:
                     steps = items(table(jobs, other).get("steps"))
@@ -416,15 +415,6 @@ class WorkflowWalk:
         if path not in self.files:
             self.files[path] = None
             self.problems.extend(document.problems)
-
-
-def _required(jobs: Mapping[str, object], name: str) -> Iterable[str]:
-    """The jobs without whose success another does not start; with `always()` those whose result it asks for."""
-    condition = text(table(jobs, name).get("if"))
-    if "always()" not in condition:
-        return jobs_before(jobs, name)
-    asked = [job for job in _RESULT.findall(condition) if job in jobs and job != name]
-    return dict.fromkeys(other for job in asked for other in (job, *jobs_before(jobs, job)))
 
 
 def _refs(source: Source) -> list[str]:

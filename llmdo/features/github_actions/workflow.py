@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from llmdo.base.parts import items, table, text, texts
 from llmdo.base.values import dataclass, field, replace
-from llmdo.features.github_actions.conditions import guarded, is_about_own_commits, narrowed
+from llmdo.features.github_actions.conditions import demands, guarded, is_about_own_commits, narrowed
 from llmdo.foreign.lines import WRITTEN_BY_STRANGERS
 from llmdo.foreign.scripts import commands
 from llmdo.graph.start import OUTSIDERS, Start, fewer
@@ -42,7 +42,10 @@ _LEVELS = ("none", "read", "write")
 _ALL = "*"
 
 _INPUT = re.compile(r"\$\{\{\s*(?:inputs|github\.event\.inputs)\.([\w-]+)\s*\}\}")
-
+_RESULT = re.compile(r"needs\.([\w-]+)\.result\s*(?:!=\s*'skipped'|==\s*'success')")
+"""A condition that another job ran."""
+_ASKS_STATE = re.compile(r"\b(?:always|cancelled|failure|success)\s*\(\s*\)", re.IGNORECASE)
+"""A function in the condition of a job without which it asks for the success of all jobs before."""
 
 _OWN = re.compile(r"(?:\$\{\{\s*github\.(?:repository|event\.repository\.full_name)\s*\}\})?")
 """The repository of a checkout that is the own one."""
@@ -267,6 +270,27 @@ def jobs_before(jobs: Mapping[str, object], name: str) -> Iterable[str]:
                 seen.add(other)
                 waiting.append(other)
                 yield other
+
+
+def required_jobs(jobs: Mapping[str, object], name: str) -> Iterable[str]:
+    """The jobs without whose success another does not start.
+
+    One that asks for the state of the others starts after those alone whose result it demands: `success()` too is asked
+    of all before, but may be one choice of several.
+    """
+    required: dict[str, None] = {}
+    waiting = [name]
+    while waiting:
+        job = waiting.pop()
+        condition = text(table(jobs, job).get("if"))
+        parts = [*demands(condition)]
+        if _ASKS_STATE.search(condition) and "success()" not in parts:
+            asked = [match[1] for match in map(_RESULT.fullmatch, parts) if match and match[1] in jobs]
+            waiting.extend(other for other in dict.fromkeys(asked) if other not in required and other != name)
+            required.update(dict.fromkeys(asked))
+        else:
+            required.update(dict.fromkeys(jobs_before(jobs, job)))
+    return [job for job in required if job != name]
 
 
 ACTIONS = {

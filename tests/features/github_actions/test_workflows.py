@@ -23,6 +23,8 @@ CASES = Path(__file__).parents[2] / "foreign" / "cases"
 ALL_BY_ANYONE: Starters = dict.fromkeys(("issue_comment", "issues", "workflow_dispatch"), "anyone")
 BY_MEMBERS: Starters = dict.fromkeys(ALL_BY_ANYONE, "those who may write")
 PERHAPS: Starters = dict.fromkeys(ALL_BY_ANYONE, "perhaps anyone")
+OF_A_COMMENT: Starters = {"issue_comment": "anyone"}
+OF_A_MEMBER: Starters = {"issue_comment": "those who may write"}
 ASSOCIATION = "contains(fromJSON('[\"OWNER\"]'), github.event.comment.author_association)"
 
 
@@ -30,35 +32,39 @@ ASSOCIATION = "contains(fromJSON('[\"OWNER\"]'), github.event.comment.author_ass
     ("condition", "by"),
     [
         ("", ALL_BY_ANYONE),
-        ("contains(github.event.comment.body, '@claude')", ALL_BY_ANYONE),
+        ("contains(github.event.comment.body, '@claude')", OF_A_COMMENT),
         ("github.event.sender.type != 'Bot' && github.actor != 'renovate[bot]'", ALL_BY_ANYONE),
         ("!contains(github.event.pull_request.labels.*.name, 'skip')", ALL_BY_ANYONE),
         ("steps.check-label.outputs.has_label == 'false'", PERHAPS),
         ("contains(github.event.issue.labels.*.name, 'agent')", BY_MEMBERS),
-        ("github.event.pull_request.merged == true", BY_MEMBERS),
+        ("github.event.pull_request.merged == true", {}),
+        ("github.event.workflow_run.pull_requests[0]", BY_MEMBERS),
         ("github.event.pull_request.head.repo.full_name != github.repository", ALL_BY_ANYONE),
         ("${{ github.event_name == 'issues' }}", {"issues": "anyone"}),
         (
             "(github.event_name != 'issues' && (always() || false))",
             {"issue_comment": "anyone", "workflow_dispatch": "anyone"},
         ),
-        (f"github.event_name == 'issues' || {ASSOCIATION}", {**BY_MEMBERS, "issues": "anyone"}),
-        (f"github.event_name == 'issues' || (vars.ON && {ASSOCIATION})", {**BY_MEMBERS, "issues": "anyone"}),
+        (f"github.event_name == 'issues' || {ASSOCIATION}", {**OF_A_MEMBER, "issues": "anyone"}),
+        (f"github.event_name == 'issues' || (vars.ON && {ASSOCIATION})", {**OF_A_MEMBER, "issues": "anyone"}),
         (f"github.event_name == 'issues' || (vars.ON || {ASSOCIATION})", {**PERHAPS, "issues": "anyone"}),
-        (f"vars.AGENTS == 'on' && {ASSOCIATION}", BY_MEMBERS),
-        (f"contains(github.event.comment.body, 'a || b') && {ASSOCIATION}", BY_MEMBERS),
+        (f"vars.AGENTS == 'on' && {ASSOCIATION}", OF_A_MEMBER),
+        (f"contains(github.event.comment.body, 'a || b') && {ASSOCIATION}", OF_A_MEMBER),
         ("github.event.comment.author_association != 'NONE'", ALL_BY_ANYONE),
-        ("github.event.comment.author_association == 'CONTRIBUTOR'", PERHAPS),
-        ("github.event.comment.author_association == 'FIRST_TIMER'", ALL_BY_ANYONE),
+        ("github.event.comment.author_association == 'CONTRIBUTOR'", {"issue_comment": "perhaps anyone"}),
+        ("github.event.comment.author_association == 'FIRST_TIMER'", OF_A_COMMENT),
         ("contains(vars.TRUSTED, github.event.comment.author_association)", PERHAPS),
         (f"!{ASSOCIATION}", ALL_BY_ANYONE),
         # Whoever comments need not be whoever opened the issue.
-        ("github.event.issue.author_association == 'OWNER'", {**BY_MEMBERS, "issue_comment": "anyone"}),
-        ("github.event.issue.user.login == 'octocat'", {**BY_MEMBERS, "issue_comment": "anyone"}),
+        (
+            "github.event.issue.author_association == 'OWNER'",
+            {**OF_A_COMMENT, "issues": "those who may write"},
+        ),
+        ("github.event.issue.user.login == 'octocat'", {**OF_A_COMMENT, "issues": "those who may write"}),
         ("github.event.pull_request.head.repo.fork != false", ALL_BY_ANYONE),
         ("github.actor == 'octocat'", BY_MEMBERS),
         ("github.event.label.name == 'claude'", BY_MEMBERS),
-        ("github.event.pull_request.head.repo.full_name == github.repository", BY_MEMBERS),
+        ("github.event.pull_request.head.repo.full_name == github.repository", {}),
         ("!github.event.pull_request.head.repo.fork", BY_MEMBERS),
         ("needs.check.outputs.is_member == 'true'", PERHAPS),
         ("steps.gate.outputs.go && vars.AGENTS == 'on'", PERHAPS),
@@ -79,6 +85,38 @@ ASSOCIATION = "contains(fromJSON('[\"OWNER\"]'), github.event.comment.author_ass
 )
 def test_a_condition_is_judged_branch_by_branch(condition: str, by: Starters) -> None:
     assert narrowed(condition, ALL_BY_ANYONE) == by
+
+
+@pytest.mark.parametrize(
+    ("condition", "left"),
+    [
+        ("startsWith(github.event.comment.body || github.event.issue.title || '', '@pear')", {"issues"}),
+        ("endsWith(github.event.review.body, '.')", set()),
+        ("'MEMBER' == github.event.issue.author_association", {"issues"}),
+        ("github.event.pull_request", {"pull_request_target"}),
+        ("github.event_name == 'push'", {"push"}),
+        ("github.event.pull_request != null && true", {"pull_request_target"}),
+        # Nothing is equal to zero, to no text and to false, and is in each text.
+        ("github.event.comment.author_association == ''", {"issues", "pull_request_target", "push"}),
+        ("github.event.issue.number == 0", {"issues", "pull_request_target", "push"}),
+        ("github.event.issue.locked == false", {"issues", "pull_request_target", "push"}),
+        (
+            "contains('MEMBER', github.event.issue.author_association)",
+            {"issues", "pull_request_target", "push"},
+        ),
+        ("startsWith(github.event.comment.body, '')", {"issues", "pull_request_target", "push"}),
+        ("contains(fromJSON('[\"\"]'), github.event.issue.title)", {"issues", "pull_request_target", "push"}),
+        ("!github.event.comment", {"issues", "pull_request_target", "push"}),
+        ("github.event.comment.body != 'no'", {"issues", "pull_request_target", "push"}),
+        ("contains(github.event.issue.title || github.ref, 'a')", {"issues", "pull_request_target", "push"}),
+    ],
+)
+def test_an_event_does_not_pass_a_condition_about_a_thing_that_it_does_not_have(
+    condition: str, left: set[str]
+) -> None:
+    events: Starters = dict.fromkeys(("issues", "pull_request_target", "push"), "the owner")
+    called: Starters = {"workflow_call": "the owner"}  # with the event of whoever calls it
+    assert {*narrowed(condition, {**events, **called})} == {*left, *called}
 
 
 @pytest.mark.parametrize(
@@ -477,11 +515,11 @@ def test_older_releases_look_at_nobodys_rights_after_a_run(tmp_path: Path, versi
     ],
 )
 def test_a_job_is_behind_the_checks_of_those_that_it_needs(tmp_path: Path, more: str, by: str) -> None:
-    head = f"on: issues\njobs:\n  gate:\n    if: {ASSOCIATION}\n    steps: []\n  b:\n    needs: gate\n{more}"
+    head = f"on: issue_comment\njobs:\n  gate:\n    if: {ASSOCIATION}\n    steps: []\n  b:\n    needs: gate\n{more}"
     (tmp_path / ".github/workflows").mkdir(parents=True)
     (tmp_path / ".github/workflows/a.yml").write_text(f"{head}    steps:\n      - run: claude -p x\n")
     (agent,) = foreign.read("github-actions", tmp_path).team.agents
-    assert [(start.event, start.by) for start in agent.starts] == [("issues", by)]
+    assert [(start.event, start.by) for start in agent.starts] == [("issue_comment", by)]
 
 
 @pytest.mark.parametrize(

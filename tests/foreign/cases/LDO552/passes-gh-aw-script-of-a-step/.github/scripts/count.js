@@ -1,0 +1,1 @@
+console.log(require("node:fs").readdirSync(".").length);
