@@ -234,8 +234,8 @@ def _change_of(project: Foreign, spot: Spot, best: FlowEdit, *, is_way: bool) ->
     has_own = spec.switches_tools or spec.has_sandbox
     instead = instead_of(spec, given, at, is_way=is_way) if has_own else None
     is_alike = bool(given.server and at.of_key) == (" out of `mcp" in best.text.partition(" (")[0])
-    its = f" ({place((instead.at or at).location)})" if instead and spec.switches_tools else " ("
-    is_own = instead is not None and not best.text.startswith(f"{instead.change}{its}")
+    whose = f" ({place((instead.at or at).location)})" if instead and spec.switches_tools else " ("
+    is_own = instead is not None and not best.text.startswith(f"{instead.change}{whose}")
     if best.of_source is not None and is_alike and not is_own:
         return None
     if instead is None:
