@@ -11,7 +11,7 @@ from llmdo.base.source import Source
 from llmdo.base.values import dataclass, field
 from llmdo.foreign import reading
 from llmdo.foreign.meaning import NO_MEANINGS, meant_tool
-from llmdo.foreign.strict_json import strict_json
+from llmdo.foreign.strict_json import strict_json, tolerant_json
 from llmdo.foreign.tree import few, undecoded
 from llmdo.syntax.document import Document, Place
 from llmdo.syntax.globs import Glob
@@ -157,9 +157,8 @@ class Files:
 
     def json(self, path: str) -> Document | None:
         """The JSON file at `path`, as far as it could be read; None if there is none."""
-        if self.has_strict_json:
-            return self._document(path, lambda source: strict_json(source, self.product))
-        return self._document(path, reading.json_with_comments)
+        as_read = strict_json if self.has_strict_json else tolerant_json
+        return self._document(path, lambda source: as_read(source, self.product))
 
     def yaml(self, path: str) -> Document | None:
         """The YAML file at `path`, as far as it could be read; None if there is none."""

@@ -77,7 +77,9 @@ def _modes(files: Files, path: str) -> Document | None:
     if source is None:
         return None
     if source.text.lstrip().startswith("{"):
-        return files.json(path)
+        document = reading.json_with_comments(source)  # Roo Code reads YAML here, also between braces
+        files.problems.extend(document.problems)
+        return document
     document = reading.yaml(source, aliases=True, bounds=BOUNDS)
     if document.problems and _ITEM.match(source.text):
         message = "this is a list, and `customModes:` is missing above it, so no mode of it was read"
