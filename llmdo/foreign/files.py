@@ -107,6 +107,8 @@ class Files:
     """Whether the tool ends a header at the first `---`, also within a line."""
     has_strict_json: bool = False
     """Whether the tool ignores a file of JSON with a comment or a comma too many."""
+    takes_commas: bool = True
+    """Whether a tool that takes comments in JSON takes a comma too many as well."""
     _sources: dict[str, Source | None] = field(default_factory=dict)
     """Every file that is there; None for one that cannot be read."""
     _documents: dict[str, Document] = field(default_factory=dict)
@@ -157,8 +159,10 @@ class Files:
 
     def json(self, path: str) -> Document | None:
         """The JSON file at `path`, as far as it could be read; None if there is none."""
-        as_read = strict_json if self.has_strict_json else tolerant_json
-        return self._document(path, lambda source: as_read(source, self.product))
+        if self.has_strict_json:
+            return self._document(path, lambda source: strict_json(source, self.product))
+        takes = self.takes_commas
+        return self._document(path, lambda source: tolerant_json(source, self.product, takes_commas=takes))
 
     def yaml(self, path: str) -> Document | None:
         """The YAML file at `path`, as far as it could be read; None if there is none."""

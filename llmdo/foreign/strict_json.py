@@ -61,17 +61,18 @@ def strict_json(source: Source, product: str) -> Document:
     return Document(source, {}, dict, (problem,))
 
 
-def tolerant_json(source: Source, product: str) -> Document:
-    """The document of a file that is JSON, perhaps with comments and trailing commas.
+def tolerant_json(source: Source, product: str, *, takes_commas: bool = True) -> Document:
+    """The document of a file that is JSON, perhaps with comments, and with commas before an end if it `takes_commas`.
 
     Of any other text it is what can be read, with the fault as its problem, as `product` may ignore such a file.
     """
     document = json_with_comments(source)
-    fault = _fault(_without_surplus(without_comments(source.text)))
+    plain = without_comments(source.text)
+    fault = _fault(_without_surplus(plain) if takes_commas else plain)
     if fault is None:
         return document
     consequence = "part of it was not read" if document.problems else f"{product} may ignore the whole file"
-    return replace(document, problems=(_problem(source, fault, f"so {consequence}"),))
+    return replace(document, problems=(_problem(source, fault, f"so {consequence}", _hint(plain)),))
 
 
 def is_strict_json(text: str) -> bool:

@@ -53,7 +53,7 @@ _REFUSED = "so Roo Code loads no mode of this file"
 
 def read(tree: Tree) -> Team:
     """The modes of a project of Roo Code, and those that every project has."""
-    files = Files(tree, "Roo Code")
+    files = Files(tree, "Roo Code", has_strict_json=True)
     paths = [path for path in files.find((MODES, SERVERS)) if not path.endswith((".js", ".ts"))]
     modes = next((path for path in paths if not path.endswith(".json")), None)
     document = _modes(files, modes) if modes else None
