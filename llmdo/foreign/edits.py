@@ -523,10 +523,11 @@ def is_like(tool: str, given: str) -> bool:
 
 
 def lost_as_well(project: Foreign, given: Grant, worker: str) -> str:
-    """The other agents that have no tools of a server either once its declaration is gone."""
+    """The other agents that lose tools of a server, which no rule denies them, once its declaration is gone."""
     others = [
         name
         for name, agent in project.agents.items()
-        if name != worker and any(each.server and each.at == given.at for each in agent.grants)
+        if name != worker
+        and any(each.server and each.at == given.at and each.decision != "blocked" for each in agent.grants)
     ]
     return f"; {agents_text(others)} lose{'s' * (len(others) == 1)} them as well" if others else ""

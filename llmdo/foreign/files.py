@@ -11,7 +11,7 @@ from llmdo.base.source import Source
 from llmdo.base.values import dataclass, field
 from llmdo.foreign import reading
 from llmdo.foreign.meaning import NO_MEANINGS, meant_tool
-from llmdo.foreign.strict_json import strict_json
+from llmdo.foreign.strict_json import strict_json, tolerant_json
 from llmdo.foreign.tree import few, undecoded
 from llmdo.syntax.document import Document, Place
 from llmdo.syntax.globs import Glob
@@ -111,6 +111,8 @@ class Files:
     """Whether the tool ignores a file of JSON with a comment or a comma too many."""
     may_refuse_repeated: bool = False
     """Whether the tool may ignore a file of JSON for a key that is given twice; else the last one counts."""
+    takes_commas: bool = True
+    """Whether a tool that takes comments in JSON takes a comma too many as well."""
     _sources: dict[str, Source | None] = field(default_factory=dict)
     """Every file that is there; None for one that cannot be read."""
     _documents: dict[str, Document] = field(default_factory=dict)
@@ -165,7 +167,10 @@ class Files:
         if self.has_strict_json:
             document = self._document(path, lambda source: strict_json(source, self.product))
         else:
-            document = self._document(path, reading.json_with_comments)
+            takes = self.takes_commas
+            document = self._document(
+                path, lambda source: tolerant_json(source, self.product, takes_commas=takes)
+            )
         if document and is_new:
             repeated = reading.repeated_keys(document)
             self.problems.extend(self._repeated(document.source, key) for key in repeated)

@@ -225,7 +225,7 @@ def json_with_comments(source: Source) -> Document:
     document = _whole(source, plain)  # JSON is YAML, and so has places
     if not document.problems:
         return document
-    plain = _plain_json(source.text)
+    plain = plain_json(source.text)
     try:
         data = json.loads(plain, object_pairs_hook=dict)
     except (ValueError, RecursionError):
@@ -249,7 +249,7 @@ def repeated_keys(document: Document) -> tuple[RepeatedKey, ...]:
     return json_places(index.text).repeated if isinstance(index, _PlacesOfJson) else ()
 
 
-def _plain_json(text: str) -> str:
+def plain_json(text: str) -> str:
     """The text of JSON, with blanks in place of its comments, and of commas behind which nothing follows."""
     return SURPLUS.sub(lambda match: match[1] or " ", without_comments(text))
 

@@ -106,10 +106,13 @@ def joined(files: Edited, match: re.Match[str], each: Diagnostic) -> None:
 
 
 def in_quotes(files: Edited, match: re.Match[str], each: Diagnostic) -> None:
-    """Puts the text of a line in quotes, from behind its key to its end."""
+    """Puts the text of a line in quotes, from behind its key to its end; of JSON what is at the place alone."""
     del match
-    path, start, _ = stretch(files, each)
+    path, start, end = stretch(files, each)
     text = files.text(path)
+    if path.endswith((".json", ".jsonc")):
+        files.put(path, start, end, json.dumps(text[start:end]))
+        return
     first, end = text.rfind("\n", 0, start) + 1, text.find("\n", start)
     end = len(text) if end < 0 else end
     own = re.compile(r"[^\s:]+(?=:(?: |$))", re.MULTILINE).match(text, start, end)

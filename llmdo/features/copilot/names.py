@@ -13,7 +13,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from llmdo.foreign import reading
-    from llmdo.syntax.document import Document
+    from llmdo.foreign.files import Files
+    from llmdo.syntax.document import Document, Place
+
+_MOST = 3  # names in a message
+_MOST_EDITS = 10  # in a hint
 
 
 def stem_of(path: str) -> str:
@@ -37,3 +41,24 @@ def names_in(texts: Iterable[tuple[str, reading.Text]]) -> Mapping[str, str]:
         for other in (stem_of(path), name) if not path.endswith(PROMPT) else ():
             names.setdefault(other.casefold(), name)
     return names
+
+
+def note_inexact(files: Files, listed: Mapping[str, tuple[str, Place]]) -> None:
+    """Notes the names in a list of agents by which VS Code finds none: it compares them with whole names.
+
+    `listed` has for each the agent's own name, and the place of the item. The other clients know an agent by its file
+    as well, in letters of either case.
+    """
+    inexact = {item: (name, place) for item, (name, place) in listed.items() if name not in listed}
+    if not inexact:
+        return
+    names = [f"`{excerpt(item)}`" for item in inexact]
+    left = len(names) - _MOST
+    parts = [*names[:_MOST], f"{left} more"] if left > 0 else names
+    *first, last = parts
+    which = f"{', '.join(first)} and {last} name" if first else f"{last} names"
+    edits = [f"`{excerpt(name)}` for `{excerpt(item)}`" for item, (name, _) in inexact.items()]
+    more = f", and likewise for {len(edits) - _MOST_EDITS} more" if len(edits) > _MOST_EDITS else ""
+    message = f"VS Code compares agents' names letter by letter, so {which} none there"
+    _, place = next(iter(inexact.values()))
+    files.note("LDO250", place, message, f"write {', '.join(edits[:_MOST_EDITS])}{more}")

@@ -25,7 +25,7 @@ from llmdo.features.copilot.client import answered, answering, hook_events, sess
 from llmdo.features.copilot.editor_settings import is_nested_in_editor
 from llmdo.features.copilot.handoffs import kept
 from llmdo.features.copilot.keys import KEYS, PROMPT_KEYS
-from llmdo.features.copilot.names import name_of, names_in, stem_of
+from llmdo.features.copilot.names import name_of, names_in, note_inexact, stem_of
 from llmdo.features.copilot.tools import IN_EDITOR, KnownServer, Tools, Where
 from llmdo.features.copilot.unknown_names import UnknownNames
 from llmdo.features.copilot.variants import (
@@ -432,10 +432,15 @@ class _CopilotFileReader:
             in_cloud = tool_names is None or any(tools.delegates_in_cloud(name) for name, _ in tool_names)
             return [AgentCall(name=GENERAL, at=by)] if in_cloud and tools.where.cloud else [], by
         calls = []
+        own: dict[str, tuple[str, Place]] = {}
         for number, item in enumerate(listed):
             place = self._place("agents", number)
             if isinstance(item, str) and item.strip() and (name := self._resolved(item, place)):
                 calls.append(AgentCall(name=name, at=place))
+                if name in self.project.names.values():
+                    own.setdefault(item, (name, place))
+        if self.where.editor:
+            note_inexact(self.reader.files, own)
         return calls, None
 
     def _handoffs(self) -> Iterator[AgentCall]:

@@ -38,7 +38,7 @@ _EXTENSION_KEYS = frozenset({
 
 def read(tree: Tree) -> Team:
     """The sessions and the agents of a project of Gemini CLI."""
-    files = Files(tree, "Gemini CLI")
+    files = Files(tree, "Gemini CLI", takes_commas=False)
     paths = files.find((AGENTS, *EXTENSIONS))
     manifests = [path for path in paths if PurePosixPath(path).name == MANIFEST]
     settings = next((path for path in paths if path.endswith(".json") and path not in manifests), SETTINGS)

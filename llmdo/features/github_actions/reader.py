@@ -50,7 +50,7 @@ from llmdo.features.github_actions.refusing import refused_conditions
 from llmdo.features.github_actions.table import LINES
 from llmdo.features.github_actions.tokens import acts_as_app, granted, pushes_later, without_contents
 from llmdo.features.github_actions.walking import WorkflowWalk
-from llmdo.features.github_actions.workflow import AFTER_A_RUN, CALLED, OTHER, filled, texts_of_step
+from llmdo.features.github_actions.workflow import AFTER_A_RUN, CALLED, OTHER, filled
 from llmdo.foreign.edits import names_text
 from llmdo.foreign.events import models_addresses
 from llmdo.foreign.team import MAX_NAME, Agent, Team, capability_of

@@ -147,9 +147,10 @@ def _note_joined(files: Files, rule: PermissionRule, decided: Mapping[str, Permi
     """Notes a rule for several commands."""
     pattern = rule.pattern or ""
     sign = joint(pattern)
-    does = f"this rule with `{sign}` between two does nothing"
+    name = excerpt(pattern)
+    does = f"the rule `{name}` with `{sign}` between two does nothing"
     if may_be_text(pattern):
-        does = f"this rule only matches one that has `{sign}` in its text ({where(sign)})"
+        does = f"the rule `{name}` only matches one that has `{sign}` in its text ({where(sign)})"
     hint = instead(pattern, rule.decision, {each: other.decision for each, other in decided.items()})
     message = f"opencode decides about each command by itself, so {does}"
     files.note("LDO151", rule.at._replace(of_key=True), message, hint)
@@ -159,9 +160,9 @@ def _note_overruled(files: Files, decided: Mapping[str, PermissionRule]) -> None
     """Notes the rules about parts of a tool behind which one about all of it decides otherwise."""
     rules = [*decided.values()]
     whole = decided.get("*")
-    for rule in rules[: rules.index(whole)] if whole else ():
+    for pattern, rule in [*decided.items()][: rules.index(whole)] if whole else ():
         if whole and rule.decision != whole.decision:
-            message = "this rule does nothing, as the rule about `*` behind it decides"
+            message = f"the rule `{excerpt(pattern)}` does nothing, as the rule about `*` behind it decides"
             hint = "the last rule that matches counts: write `*` before the others"
             files.note("LDO151", rule.at._replace(of_key=True), message, hint)
 

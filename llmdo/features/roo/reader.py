@@ -53,7 +53,7 @@ _REFUSED = "so Roo Code loads no mode of this file"
 
 def read(tree: Tree) -> Team:
     """The modes of a project of Roo Code, and those that every project has."""
-    files = Files(tree, "Roo Code")
+    files = Files(tree, "Roo Code", has_strict_json=True)
     paths = [path for path in files.find((MODES, SERVERS)) if not path.endswith((".js", ".ts"))]
     modes = next((path for path in paths if not path.endswith(".json")), None)
     document = _modes(files, modes) if modes else None
@@ -77,7 +77,9 @@ def _modes(files: Files, path: str) -> Document | None:
     if source is None:
         return None
     if source.text.lstrip().startswith("{"):
-        return files.json(path)
+        document = reading.json_with_comments(source)  # Roo Code reads YAML here, also between braces
+        files.problems.extend(document.problems)
+        return document
     document = reading.yaml(source, aliases=True, bounds=BOUNDS)
     if document.problems and _ITEM.match(source.text):
         message = "this is a list, and `customModes:` is missing above it, so no mode of it was read"
