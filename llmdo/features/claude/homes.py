@@ -96,6 +96,12 @@ class ClaudeHome:
     external: Mapping[str, Place] = field(default_factory=dict)
     """The plugins that its settings enable and the project does not have, each with its place."""
 
+    @property
+    def servers_at(self) -> Place | None:
+        """The table of the servers that whoever starts Claude Code in the folder has; None without any."""
+        places = (Place(at.document, at.route[:1], of_key=True) for _, at in self.servers.values())
+        return next(places, None)
+
     def tools(self) -> SessionTools:
         """The tools of the session itself."""
         return SessionTools(
