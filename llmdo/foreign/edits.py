@@ -56,7 +56,7 @@ _WITH_COMMANDS = frozenset({"token"})
 _OF_COMMANDS = "env"
 """The toolset of secrets that nothing but commands reads."""
 _NO_CALLS = "it then calls no other agent"
-_HANDOFFS_STAY = "; by its `handoffs` a person may still start others"
+_HANDOFFS_STAY = "; by {} a person may still start others"
 _NOR = ", nor does any without a rule about it"
 _STILL = {"search": "still brings words if its model has it", "words": "may still bring words"}
 """The rest of a sentence about tools that may bring words, by the part of a flow that is not known."""
@@ -466,7 +466,7 @@ def without_its_list(project: Foreign, name: str) -> str:
     if agent is None or not key:
         return ""
     listed = f"; and take `{key}` out of its header" if agent.header.get(key) else ""
-    return f"{listed}{_HANDOFFS_STAY if agent.hands_over else ''}"
+    return f"{listed}{_HANDOFFS_STAY.format(agent.hands_over) if agent.hands_over else ''}"
 
 
 def without_push(agent: Agent, pushing: Sequence[Grant]) -> str | None:

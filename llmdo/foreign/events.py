@@ -184,6 +184,8 @@ class ClientEvents:
     """The folder of the plugin that commands are of; empty for the project."""
     refuses_by_two: bool = False
     """Whether only 2 as the end of a hook, or a decision in its answer, is a refusal."""
+    starts_there: bool = False
+    """Whether paths in commands begin at that folder, not at the project's."""
 
     def hooks(
         self,
@@ -224,7 +226,7 @@ class ClientEvents:
     ) -> Grant:
         """A command that is run at the event `name`; `is_read` if what it prints goes into the conversation."""
         command = command[:MAX_COMMAND]
-        own = dict(project_scripts(self.files, command, self.root))
+        own = dict(project_scripts(self.files, command, self.root, starts_there=self.starts_there))
         perhaps = {
             path: (spelled, script) for spelled, path, script in scripts_elsewhere(self.files, command)
         }
@@ -324,13 +326,25 @@ def _is_local(host: str) -> bool:
     return host.startswith("127.") or host == "::1" or f".{host}".endswith((".local", ".localhost"))
 
 
-def project_scripts(files: Files, command: str, root: str = "") -> Iterator[tuple[str, str]]:
-    """The project's own scripts that a command names, each with its text; `root` is the folder of its plugin."""
-    prefix = f"{root}/" if root else ""
-    plain = _TOP.sub("", command.replace('"', ""))
-    plain = _VARIABLE.sub(lambda variable: "" if variable["which"] in _OF_PROJECT else prefix, plain)
+def project_scripts(
+    files: Files, command: str, root: str = "", *, starts_there: bool = False
+) -> Iterator[tuple[str, str]]:
+    """The project's own scripts that a command names, each with its text; `root` is the folder of its plugin.
+
+    `starts_there`: paths begin at that folder. The project is then another one, whose scripts are not known.
+    """
+    is_elsewhere = starts_there and bool(root)
+    prefix = f"{root}/" if root and not is_elsewhere else ""
+
+    def unfolded(variable: re.Match[str]) -> str:
+        if variable["which"] in _OF_PROJECT:
+            return variable[0] if is_elsewhere else ""
+        return prefix
+
+    plain = command.replace('"', "")
+    plain = _VARIABLE.sub(unfolded, plain if is_elsewhere else _TOP.sub("", plain))
     for word in list(dict.fromkeys(_WORD.findall(plain)))[:MANY]:
-        path = posixpath.normpath(word)
+        path = posixpath.normpath(posixpath.join(root, word) if is_elsewhere else word)
         if not _SCRIPT.fullmatch(word) or path.startswith(("/", "..", "~", "$")):
             continue
         if files.looked_into(path) and (script := files.source(path)):
@@ -393,13 +407,18 @@ def says_allow(text: str) -> bool:
 
 
 def may_allow(
-    files: Files, command: str, root: str = "", says: Callable[[str], bool] = says_allow
+    files: Files,
+    command: str,
+    root: str = "",
+    says: Callable[[str], bool] = says_allow,
+    *,
+    starts_there: bool = False,
 ) -> bool | None:
     """Whether the text of a hook's command or script answers `allow`; None if it does not, False if that is unknown.
 
     `says` is whether a text has that answer in a form that the client takes.
     """
-    own = [script for _, script in project_scripts(files, command, root)]
+    own = [script for _, script in project_scripts(files, command, root, starts_there=starts_there)]
     perhaps = [script for *_, script in scripts_elsewhere(files, command)]
     if any(map(says, (command, *own, *perhaps))):
         return True

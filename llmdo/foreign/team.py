@@ -232,8 +232,8 @@ class Agent:
     """The maximum depth of nested calls where a person starts it; None for that of its team."""
     server_start: Decision | None = None
     """The decision about starting its servers; None for that of its team."""
-    hands_over: bool = False
-    """Whether a person may start others from it by its file, whatever it calls itself."""
+    hands_over: str = ""
+    """The key by which a person may start others from it, whatever it calls itself, in words; empty without one."""
     nested_where: str = ""
     """The condition under which what it calls may call others in turn, as the end of a sentence; empty without one."""
 

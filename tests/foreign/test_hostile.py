@@ -60,6 +60,8 @@ FILES = {
         ".cursor/mcp.json",
         ".cursor/hooks.json",
         ".cursor/worktrees.json",
+        ".cursor-plugin/plugin.json",
+        "hooks/hooks.json",
     ),
     "docker-agent": ("team.yaml", ".github/agents/other.yml"),
     "fast-agent": (

@@ -14,7 +14,14 @@ from llmdo.features.claude.headers import MENDED
 from llmdo.features.claude.hooks import hooks_in, judge_hooks
 from llmdo.features.claude.modes import BYPASSES, MODES, Mode
 from llmdo.features.claude.rules import CALLING, RUNNING, WORKFLOW
-from llmdo.features.claude.session import BUILT_IN, EVERY_SERVER, SessionTools, any_with, server_name
+from llmdo.features.claude.session import (
+    BUILT_IN,
+    EVERY_SERVER,
+    SessionTools,
+    any_with,
+    scoped_server,
+    server_name,
+)
 from llmdo.features.claude.table import LINES
 from llmdo.features.claude.unknown_tools import judge
 from llmdo.foreign import reading
@@ -100,7 +107,12 @@ class AgentReader:
         self._judge_servers([*referred, *named], known)
         taken = frozenset(self._taken())
         tools = SessionTools(
-            self._settings(), self._servers(), self._mode(), self._approved(tool_items, taken), taken
+            self._settings(),
+            self._servers(),
+            self._mode(),
+            self._approved(tool_items, taken),
+            taken,
+            self.around.home.external,
         )
         grants = [*(tools.inherited(at) if tool_items is None else self._named(tool_items, tools))]
         grants += self._remembering(tool_items, tools)
@@ -242,8 +254,9 @@ class AgentReader:
     def _judge_servers(self, named: Iterable[tuple[str, Place]], servers: Collection[str]) -> None:
         """Notes the undeclared servers, each once."""
         first: dict[str, Place] = {}
+        elsewhere = (*_ELSEWHERE, *map(scoped_server, self.around.home.external))
         for server, at in named:
-            if server not in servers and server != "*" and not server.startswith(_ELSEWHERE):
+            if server not in servers and server != "*" and not server.startswith(elsewhere):
                 first.setdefault(server, at)
         for server, at in first.items():
             scoped = next(

@@ -8,7 +8,7 @@ from llmdo.base.diagnostic import did_you_mean, excerpt, finding, place
 from llmdo.base.parts import items, text
 from llmdo.base.parts import table as table_in
 from llmdo.base.source import Location
-from llmdo.base.values import dataclass, replace
+from llmdo.base.values import dataclass, field, replace
 from llmdo.features.claude import COMMANDS, NESTED_SETTINGS, SETTINGS
 from llmdo.features.claude.client import (
     command_events,
@@ -93,10 +93,20 @@ class ClaudeHome:
     """The evidence that sessions are started here, or None."""
     plugin: str | None = None
     """The plugin that adds servers or unasked calls to such a session."""
+    external: Mapping[str, Place] = field(default_factory=dict)
+    """The plugins that its settings enable and the project does not have, each with its place."""
+
+    @property
+    def servers_at(self) -> Place | None:
+        """The table of the servers that whoever starts Claude Code in the folder has; None without any."""
+        places = (Place(at.document, at.route[:1], of_key=True) for _, at in self.servers.values())
+        return next(places, None)
 
     def tools(self) -> SessionTools:
         """The tools of the session itself."""
-        return SessionTools(self.settings, self.servers, self.settings.mode, self.approved)
+        return SessionTools(
+            self.settings, self.servers, self.settings.mode, self.approved, external=self.external
+        )
 
 
 def above_own(path: str) -> str:
@@ -238,7 +248,8 @@ class _HomeReader:
                 brought_hooks = hook_events(self.files, plugin.hooks, plugin.root)
                 events += [replace(each, is_of_person=is_of_person) for each in brought_hooks]
         known = {plugin.name for plugin in self.plugins}
-        events += [external_plugin(name, at) for name, at in enabled.items() if name not in known]
+        external = {name: at for name, at in enabled.items() if name not in known}
+        events += [external_plugin(name, at) for name, at in external.items()]
         return ClaudeHome(
             folder=folder,
             settings=settings,
@@ -246,6 +257,7 @@ class _HomeReader:
             events=tuple(events),
             approved=() if settings.denies_skills else tuple(approvals_in(self.files, [*commands, *brought])),
             at=at,
+            external=external,
         )
 
     def _settings(self, folder: str, documents: Sequence[Document]) -> ClaudeSettings:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from llmdo.base.parts import items, table, text
 from llmdo.base.values import dataclass
 from llmdo.features.claude import PLUGINS
+from llmdo.features.claude.session import scoped_server
 from llmdo.features.claude.skills import skills_in
 from llmdo.foreign import servers as mcp
 from llmdo.foreign.files import line_out
@@ -366,7 +367,7 @@ class _PluginReader:
                 if isinstance(value, dict):
                     at = Place(place.document, (*place.route, server), of_key=True)
                     yield (
-                        re.sub(r"[^A-Za-z0-9_-]", "_", f"plugin_{name}_{server}"),
+                        scoped_server(name, server),
                         (mcp.server_of(value), at),
                     )
 

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
-from llmdo.base.values import dataclass, replace
+from llmdo.base.diagnostic import excerpt
+from llmdo.base.values import dataclass, field, replace
 from llmdo.features.claude.table import INHERITED, LINES
 from llmdo.foreign import servers as mcp
 from llmdo.foreign.events import MODELS_ADDRESSES
-from llmdo.foreign.team import Agent, AgentCall
+from llmdo.foreign.lines import Line
+from llmdo.foreign.team import MAX_NAME, Agent, AgentCall, capability_of
 from llmdo.graph.described import Server
 
 if TYPE_CHECKING:
@@ -53,6 +56,8 @@ class SessionTools:
     """The rules of commands and skills."""
     taken: Collection[str] = ()
     """Tools, and servers as `mcp__SERVER`, that the agent does not have."""
+    external: Mapping[str, Place] = field(default_factory=dict)
+    """The plugins that settings enable and the project does not have: what their servers do is unknown."""
 
     def named(self, tool: str, at: Place) -> Iterator[Grant]:
         """The grants of a built-in tool; none if it has no capability for anybody."""
@@ -75,6 +80,7 @@ class SessionTools:
         """The grants of an agent whose file names no tools."""
         yield from self.built_in(at)
         yield from self.of_servers(at)
+        yield from self.of_plugins()
 
     def built_in(self, at: Place) -> Iterator[Grant]:
         """Every tool but those of servers."""
@@ -90,6 +96,22 @@ class SessionTools:
         for name, rule in self.settings.of_others(self.servers).items():
             grants = self.of_server(name, at or rule.at)
             yield from (grant for grant in grants if grant.decision == "allowed")
+
+    def of_plugins(self) -> Iterator[Grant]:
+        """What the plugins from elsewhere may give an agent, each from the setting that enables it."""
+        for plugin, at in self.external.items():
+            server = scoped_server(plugin)
+            if {f"mcp__{server}", EVERY_SERVER} & {*self.taken}:
+                continue
+            line = Line(f"mcp__{server}", (capability_of(plugin),), "needs_approval", "open", "")
+            name = f"tools of plugin {excerpt(plugin, MAX_NAME)}"
+            for grant in self.settings.grants(line, at, self.mode, self.approved):
+                yield replace(grant, toolset=name, tool=name)
+
+
+def scoped_server(plugin: str, server: str = "") -> str:
+    """The name that Claude Code gives a server of a plugin; without the server, its beginning."""
+    return re.sub(r"[^A-Za-z0-9_-]", "_", f"plugin_{plugin}_{server}")
 
 
 def server_name(tool: str) -> str:
@@ -163,3 +185,4 @@ def _grants(name: str, tools: SessionTools, at: Place) -> Iterator[Grant]:
         yield from tools.named(tool, at)
     if BUILT_IN[name] == INHERITED:
         yield from tools.of_servers()
+        yield from tools.of_plugins()

@@ -33,6 +33,15 @@ def name_of(path: str, document: Document) -> str:
     return excerpt(f"/{own}" if path.endswith(PROMPT) else own, MAX_NAME)
 
 
+def agents_in(texts: Iterable[tuple[str, reading.Text]]) -> Mapping[str, reading.Text]:
+    """The files of agents, by name; of several with one name the first."""
+    agents: dict[str, reading.Text] = {}
+    for path, text in texts:
+        if not path.endswith(PROMPT):
+            agents.setdefault(name_of(path, text.document), text)
+    return agents
+
+
 def names_in(texts: Iterable[tuple[str, reading.Text]]) -> Mapping[str, str]:
     """The names of agents, by the names others may use."""
     names: dict[str, str] = {}

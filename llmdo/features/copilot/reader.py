@@ -25,7 +25,7 @@ from llmdo.features.copilot.client import answered, answering, hook_events, sess
 from llmdo.features.copilot.editor_settings import is_nested_in_editor
 from llmdo.features.copilot.handoffs import kept
 from llmdo.features.copilot.keys import KEYS, PROMPT_KEYS
-from llmdo.features.copilot.names import name_of, names_in, note_inexact, stem_of
+from llmdo.features.copilot.names import agents_in, name_of, names_in, note_inexact, stem_of
 from llmdo.features.copilot.tools import IN_EDITOR, KnownServer, Tools, Where
 from llmdo.features.copilot.unknown_names import UnknownNames
 from llmdo.features.copilot.variants import (
@@ -76,7 +76,8 @@ def read(tree: Tree) -> Team:
     texts = [*reader.loaded(paths)]
     reader.elsewhere(paths)
     is_nested = bool(texts) and is_nested_in_editor(files) and len(texts) > 1
-    project = _CopilotProject(dict(reader.servers()) if texts else {}, names_in(texts), is_nested)
+    servers = dict(reader.servers()) if texts else {}
+    project = _CopilotProject(servers, names_in(texts), agents_in(texts), is_nested)
     readers = [_CopilotFileReader(reader, project, path, text) for path, text in texts]
     for file in readers:
         file.judge()
@@ -130,6 +131,8 @@ class _CopilotProject:
     servers: Mapping[str, KnownServer]
     names: Mapping[str, str]
     """The agents, by name and by file, in lower case."""
+    texts: Mapping[str, reading.Text]
+    """The files of agents, by name."""
     is_nested: bool
     """Whether a setting of VS Code lets an agent that another calls call others in turn."""
 
@@ -180,7 +183,7 @@ class _CopilotReader:
     def _unknown_in(self, modes: Iterable[str]) -> UnknownNames:
         """The names of tools in chat modes that are none, were they agents; nothing else of that is noted."""
         reader = _CopilotReader(Files(self.files.tree, self.files.product))
-        project = _CopilotProject(dict(reader.servers()), {}, is_nested=False)
+        project = _CopilotProject(dict(reader.servers()), {}, {}, is_nested=False)
         for path in modes:
             if text := reader.files.header(path, KEYS):
                 _CopilotFileReader(reader, project, headers.as_agent(path), text).judge_names()
@@ -281,7 +284,7 @@ class _CopilotFileReader:
         if self._is_in_vs_code_alone:
             headers.judge_star(self.reader.files, self.text.document, is_prompt=self._is_prompt)
         if self._is_prompt:
-            self._judge_base()
+            self._base()
         elif self.where.cloud:
             own_servers.judge(self.reader.files, self.text.document)
         self.judge_names()
@@ -317,7 +320,7 @@ class _CopilotFileReader:
                 else [grant for name, place in tool_names for grant in tools.of(name, place)]
             ),
             calls=(*calls, *handoffs),
-            hands_over=bool(handoffs),
+            hands_over=self._keys_of_handoffs if handoffs else "",
             events=hook_events(self.reader.files, self._place("hooks")),
             everyone=everyone,
             inherits=tool_names is None,
@@ -406,11 +409,27 @@ class _CopilotFileReader:
             if isinstance(item, str) and item.strip() not in ("", "*")
         ]
 
-    def _judge_base(self) -> None:
-        """Notes a prompt whose agent does not exist."""
-        for key in ("agent", "mode"):
-            if isinstance(name := self.header.get(key), str):
-                self._resolved(name, self._place(key))
+    @property
+    def _keys_of_handoffs(self) -> str:
+        """The key of its handoffs as a hint names it."""
+        base = self._base() if self._is_prompt else None
+        if base is None:
+            return "its `handoffs`"
+        return f"the `handoffs` of `{name_of(base.document.source.path, base.document)}`"
+
+    def _base(self) -> reading.Text | None:
+        """The file of the agent that a prompt runs in; None for one that is built in, or that VS Code does not have.
+
+        One that does not exist is noted.
+        """
+        names = [
+            self._resolved(name, self._place(key))
+            for key in ("agent", "mode")
+            if isinstance(name := self.header.get(key), str)
+        ]
+        text = self.project.texts.get(names[0] or "") if names else None
+        is_of_cloud = text and text.document.data.get("target") == "github-copilot"
+        return None if is_of_cloud else text
 
     def _calls(
         self, tools: Tools, tool_names: Sequence[tuple[str, Place]] | None, at: Place
@@ -444,8 +463,9 @@ class _CopilotFileReader:
         return calls, None
 
     def _handoffs(self) -> Iterator[AgentCall]:
-        """The agents that a person may hand over to by a button."""
-        for name, place in () if self._is_prompt else kept(self.reader.files, self.text.document):
+        """The agents that a person may hand over to by a button: of a prompt, those of the agent that it runs in."""
+        text = self._base() if self._is_prompt else self.text
+        for name, place in kept(self.reader.files, text.document) if text else ():
             if resolved := self._resolved(name, place):
                 yield AgentCall(
                     name=resolved, at=place, decision="needs_approval", origin="a button of a handoff"

@@ -1,4 +1,4 @@
-"""Cursor: the session under `.cursor`, its agents in Markdown, permissions of its command line and its editor."""
+"""Cursor: the session under `.cursor`, its agents in Markdown, plugins, permissions of command line and editor."""
 
 from __future__ import annotations
 
@@ -11,7 +11,9 @@ SERVERS = ".cursor/mcp.json"
 SANDBOX = ".cursor/sandbox.json"
 HOOKS = ".cursor/hooks.json"
 WORKTREES = ".cursor/worktrees.json"
-FILES = (*AGENTS, COMMAND_LINE, EDITOR, SERVERS, SANDBOX, HOOKS, WORKTREES)
+PLUGINS = (".cursor-plugin/plugin.json", "**/.cursor-plugin/plugin.json")
+_OF_A_START = (*AGENTS, COMMAND_LINE, EDITOR, SERVERS, SANDBOX, HOOKS, WORKTREES)
+FILES = (*_OF_A_START, *PLUGINS)
 
 EXTENSION = Extension(
     name="cursor",
@@ -20,7 +22,7 @@ EXTENSION = Extension(
             FILES,
             "llmdo.features.cursor",
             "Cursor",
-            below=FILES,
+            below=_OF_A_START,
             without_list="Cursor has no list of tools for an agent",
             finds_headers=True,
         )

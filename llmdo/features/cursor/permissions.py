@@ -18,7 +18,7 @@ from llmdo.policy.shell.rules import UNLISTED
 from llmdo.syntax.document import Place
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from llmdo.foreign.files import Files
     from llmdo.foreign.lines import Line
@@ -109,6 +109,12 @@ class CursorPermissions:
         grant = servers.grant(name, server, at, "allowed" if rule else self._otherwise, self._origin(rule))
         yield replace(grant, rule_at=rule.at if rule else None)
 
+    def with_hooks(self, files: Files, tables: Iterable[Place], root: str = "") -> CursorPermissions:
+        """The permissions with the hooks of more tables, where one may answer; `root` is the folder of their plugin."""
+        if not self.asks or self.hook:
+            return self
+        return replace(self, hook=next(filter(None, (_hook(files, each, root) for each in tables)), None))
+
     @property
     def _otherwise(self) -> Decision:
         return "needs_approval" if self.asks and not self.hook else "allowed"
@@ -145,17 +151,17 @@ def permissions_of(
         if rule.tool == "Shell" and rule.decision == "allowed" and RULES.whole(rule, "Shell"):
             message = "this allows every command without a question"
             files.note("LDO554", rule.at, message, "allow the commands that ask too often by name")
-    hook = _hook(files, hooks) if hooks and command_line else None
-    return CursorPermissions(rules=tuple(rules), asks=command_line is not None, hook=hook)
+    permissions = CursorPermissions(rules=tuple(rules), asks=command_line is not None)
+    return permissions.with_hooks(files, [Place(hooks, ("hooks",))] if hooks else [])
 
 
-def _hook(files: Files, document: Document) -> Place | None:
-    """The first hook that may answer `allow`, noted: at best one whose text says so."""
+def _hook(files: Files, hooks: Place, root: str) -> Place | None:
+    """The first hook of a table that may answer `allow`, noted: at best one whose text says so."""
     unknown = None
     for event in _DECIDING:
-        for number, hook in enumerate(items(table(document.data, "hooks").get(event))):
-            place = Place(document, ("hooks", event, number))
-            allows = _allows(files, table(hook))
+        for number, hook in enumerate(items(table(hooks.data).get(event))):
+            place = Place(hooks.document, (*hooks.route, event, number))
+            allows = _allows(files, table(hook), root)
             if allows:
                 files.note("LDO554", place, "this hook may answer `allow` in place of a person")
                 return place
@@ -166,9 +172,10 @@ def _hook(files: Files, document: Document) -> Place | None:
     return unknown
 
 
-def _allows(files: Files, hook: Mapping[str, object]) -> bool | None:
+def _allows(files: Files, hook: Mapping[str, object], root: str) -> bool | None:
     """Whether a hook says that it allows; False if that is unknown, None if it does not."""
-    return may_allow(files, text(hook.get("command"))) if hook.get("type", "command") == "command" else False
+    is_command = hook.get("type", "command") == "command"
+    return may_allow(files, text(hook.get("command")), root, starts_there=True) if is_command else False
 
 
 def _rule(files: Files, text: str, decision: Decision, at: Place) -> Iterator[PermissionRule]:

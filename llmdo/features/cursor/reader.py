@@ -1,4 +1,4 @@
-"""Cursor: its session, and the agents of a project, which have every tool of the session."""
+"""Cursor: its session, one with each plugin, and agents, which have every tool of their session."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from llmdo.base.values import dataclass, replace
 from llmdo.features.cursor import AGENTS, COMMAND_LINE, EDITOR, HOOKS, SANDBOX, SERVERS, WORKTREES
 from llmdo.features.cursor.header import agent_text, is_true, opening, rules_around, unquoted
 from llmdo.features.cursor.permissions import LINES, CursorPermissions, permissions_of
+from llmdo.features.cursor.plugins import plugins_in
 from llmdo.features.cursor.table import TABLE
 from llmdo.features.cursor.worktrees import worktree_events
 from llmdo.foreign import reading
@@ -19,12 +20,13 @@ from llmdo.foreign.events import ClientEvents
 from llmdo.foreign.files import Files
 from llmdo.foreign.permissions import written
 from llmdo.foreign.servers import judge, servers_in
-from llmdo.foreign.team import MAX_NAME, Agent, Team
+from llmdo.foreign.team import MAX_NAME, Agent, AgentCall, Team
 from llmdo.syntax.document import Place
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Collection, Iterable, Iterator, Mapping
 
+    from llmdo.features.cursor.plugins import CursorPlugin
     from llmdo.foreign.reading import Text
     from llmdo.foreign.team import Grant
     from llmdo.foreign.tree import Tree
@@ -70,16 +72,16 @@ def read(tree: Tree) -> Team:
     files = Files(tree, "Cursor")
     paths = files.find(AGENTS)
     home = _home(files)
-    agents = [
-        _agent(files, home, path, content)
-        for path in paths
-        if path.endswith(_ENDINGS)
-        and _NO_AGENTS.isdisjoint(path.removeprefix(_FOLDER).split("/"))
-        and (content := _text(files, path))
-    ]
+    agents = [*_agents(files, home, dict.fromkeys(paths, _FOLDER.rstrip("/")))]
+    sessions = [*home.sessions()]
+    for plugin in plugins_in(files):
+        names = {each.name for each in agents}
+        sessions_with, brought = _with_plugin(files, home, plugin, names)
+        sessions += sessions_with
+        agents += brought
     return Team(
         format="cursor",
-        agents=(*home.sessions(), *agents),
+        agents=(*sessions, *agents),
         files=files.paths,
         problems=tuple(files.problems),
         max_depth=MAX_DEPTH,
@@ -116,19 +118,23 @@ class _Home:
     def sessions(self) -> Iterator[Agent]:
         """The session that a person starts, if a file of the project is about it."""
         for document in self.settings[:1]:
-            at = Place(document, ())
-            yield Agent(
-                name=SESSION,
-                at=at,
-                header=document.data,
-                description="The session of Cursor.",
-                grants=tuple(self.everything(at)),
-                events=self.events,
-                everyone=at,
-                inherits=True,
-                is_callable=False,
-                permissions=written(self.permissions.rules),
-            )
+            yield self.session(SESSION, Place(document, ()), document.data)
+
+    def session(self, name: str, at: Place, header: Mapping[str, object], own: Iterable[Agent] = ()) -> Agent:
+        """A session; `own` are agents that no other one has."""
+        return Agent(
+            name=name,
+            at=at,
+            header=header,
+            description="The session of Cursor.",
+            grants=tuple(self.everything(at)),
+            calls=tuple(AgentCall(name=each.name, at=each.at) for each in own),
+            events=self.events,
+            everyone=at,
+            inherits=True,
+            is_callable=False,
+            permissions=written(self.permissions.rules),
+        )
 
 
 def _home(files: Files) -> _Home:
@@ -155,13 +161,66 @@ def _home(files: Files) -> _Home:
     return _Home(tuple(filter(None, documents)), permissions, known, tuple(events))
 
 
+def _with_plugin(
+    files: Files, home: _Home, plugin: CursorPlugin, names: Collection[str]
+) -> tuple[list[Agent], list[Agent]]:
+    """The session with a plugin, and the agents of the plugin, by other names than `names`, which no other calls.
+
+    A plugin without agents, servers and hooks adds nothing to a session that there is.
+    """
+    servers = {**plugin.servers}
+    judge(files, servers)
+    for at in [each for _, each in servers.values()]:
+        files.misspelt_keys(at.document, SERVER_KEYS, *at.route)
+    client = ClientEvents(files, plugin.root, starts_there=True)
+    events = [replace(each, is_of_person=True) for each in client.hooks(plugin.hooks, reads=READS)]
+    with_it = replace(
+        home,
+        permissions=home.permissions.with_hooks(files, plugin.hooks, plugin.root),
+        servers={**home.servers, **servers},
+        events=(*home.events, *events),
+    )
+    agents = [
+        replace(
+            agent,
+            name=excerpt(f"{plugin.name}:{agent.name}", MAX_NAME) if agent.name in names else agent.name,
+            is_entry=False,
+            is_callable=False,
+        )
+        for agent in _agents(files, with_it, plugin.agents)
+    ]
+    calls = [AgentCall(name=each.name, at=each.at) for each in agents if each.everyone]
+    agents = [
+        replace(agent, calls=tuple(each for each in calls if each.name != agent.name))
+        if agent.everyone
+        else agent
+        for agent in agents
+    ]
+    if not (agents or events or servers) and (home.settings or names):
+        return [], []
+    name = excerpt(f"{SESSION} with {plugin.name}", MAX_NAME)
+    return [with_it.session(name, plugin.at, plugin.at.document.data, agents)], agents
+
+
+def _agents(files: Files, home: _Home, paths: Mapping[str, str]) -> Iterator[Agent]:
+    """The agents in files, each with the folder of agents that it is in."""
+    for path, folder in paths.items():
+        inner = path.removeprefix(f"{folder}/")
+        is_looked_for = path.endswith(_ENDINGS) and _NO_AGENTS.isdisjoint(inner.split("/"))
+        if is_looked_for and (content := _text(files, path, inner)):
+            yield _agent(files, home, path, content, folder)
+
+
 def _path(tree: Tree, path: str) -> str:
     """The path of a file of this name: its own if it was given alone, else Cursor's location for it."""
     return tree.only if tree.only and PurePosixPath(tree.only).name == PurePosixPath(path).name else path
 
 
-def _text(files: Files, path: str) -> Text | None:
-    """The agent file at `path`; None where Cursor loads none from it, which is noted unless it is a page."""
+def _text(files: Files, path: str, inner: str) -> Text | None:
+    """The agent file at `path`; None where Cursor loads none from it, which is noted unless it is a page.
+
+    `inner`: its path in the folder of agents.
+    """
     source = files.source(path)
     if source is None:
         return None
@@ -171,7 +230,7 @@ def _text(files: Files, path: str) -> Text | None:
     if content:
         message = f"`{path}` has no text below its header{_NOT_LOADED}"
         files.problems.append(finding("LDO152", source.location(), message))
-    elif "/" not in path.removeprefix(_FOLDER) and PurePosixPath(path).stem.lower() not in _PAGES:
+    elif "/" not in inner and PurePosixPath(path).stem.lower() not in _PAGES:
         problem = reading.headless(source, _NOT_LOADED)
         hint = problem.hint or (None if source.text.startswith("---") else _HEADER)
         files.problems.append(replace(problem, hint=hint))
@@ -183,21 +242,21 @@ def _name(file: PurePosixPath) -> str:
     return _BLANKS.sub("-", file.stem)
 
 
-def _narrower(content: Text, rules: tuple[int, int] | None) -> str:
+def _narrower(content: Text, rules: tuple[int, int] | None, folder: str) -> str:
     """The change that leaves an agent what reads; `rules` are those between which its header stands by accident."""
     if rules:
         first, last = rules
         return (
             f"write `readonly: true` below line {first}, as Cursor takes what stands between the lines {first} and "
             f"{last} for its header: it then keeps the tools and commands that read; or move the file out of "
-            f"`{_FOLDER.rstrip('/')}` if it is no agent"
+            f"`{folder}` if it is no agent"
         )
     at = Place(content.document, ("readonly",))
     where = f" in place of `readonly: {excerpt(text(at.data))}`" if at.data is not None else " in its header"
     return f"write `readonly: true`{where}, which leaves the tools and commands that read"
 
 
-def _agent(files: Files, home: _Home, path: str, content: Text) -> Agent:
+def _agent(files: Files, home: _Home, path: str, content: Text, folder: str) -> Agent:
     """The agent in a file; Cursor requires no key."""
     header = content.document.data
     for key in header:
@@ -227,6 +286,6 @@ def _agent(files: Files, home: _Home, path: str, content: Text) -> Agent:
         grants=tuple(home.reading(at) if reads_only else home.everything(at)),
         everyone=None if reads_only else at,
         inherits=not reads_only,
-        narrower=_narrower(content, rules),
+        narrower=_narrower(content, rules, folder),
         is_entry=not home.settings,
     )

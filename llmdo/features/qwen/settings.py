@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from llmdo.base.diagnostic import excerpt, nearest
 from llmdo.base.parts import table
 from llmdo.base.values import dataclass, replace
-from llmdo.features.qwen.table import ALIASES, NAMED, TABLE
+from llmdo.features.qwen.table import ALIASES, NAMED, SEARCH, TABLE
 from llmdo.foreign import servers
 from llmdo.foreign.files import renaming
 from llmdo.foreign.permissions import STRICTEST, WORDS, PermissionRule, RuleTable, form
@@ -102,7 +102,7 @@ class QwenRules:
             decision: Decision = "allowed" if self.mode == "yolo" else ruling.decision
             origin = ruling.rule.origin if ruling.rule else self._origin
             grant = ruling.grant(line, at, origin, toolset=toolset, otherwise_at=self.mode_at)
-            yield replace(grant, decision=decision)
+            yield replace(grant, decision=decision, may_lack=line.tool == SEARCH)
             if ruling.capabilities == (UNLISTED,) and decision == "needs_approval" and ruling.rule is None:
                 yield replace(line, capabilities=(_READS,)).grant(
                     at, ORIGIN, toolset=toolset, decision="allowed"
@@ -164,6 +164,9 @@ def rules_of(files: Files, document: Document) -> QwenRules:
         (("excludeTools",), "blocked"),
     )
     rules = [rule for route, decision in lists for rule in _rules(files, document, route, decision)]
+    switch = Place(document, ("tools", "webSearch", "enabled"))
+    if switch.data is False:
+        rules.append(PermissionRule(SEARCH, None, "blocked", switch))
     core = [
         ALIASES.get(name := text.partition("(")[0].strip(), name)
         for route in (("tools", "core"), ("coreTools",))

