@@ -15,6 +15,14 @@ if TYPE_CHECKING:
     from llmdo.foreign import reading
     from llmdo.syntax.document import Document
 
+FOLDER = ".github/agents/"
+"""The folder in which every Markdown file is an agent, whatever its name."""
+
+
+def is_below(path: str) -> bool:
+    """Whether an agent lies in a folder below the one for agents, in which VS Code does not look."""
+    return "/" in path.removeprefix(FOLDER) and path.startswith(FOLDER)
+
 
 def stem_of(path: str) -> str:
     """The name of a file without the endings of agents and prompts."""
