@@ -198,9 +198,7 @@ def _agent_files(files: Files, paths: Sequence[str], plugins: Sequence[ClaudePlu
                 others[path] = lost or _without(source, text, lacking)
             continue
         files.problems.extend(text.document.problems)
-        name = _own_name(path, text)
-        alias = "" if own or path in prefixes else ":".join(filter(None, (plugin, name)))
-        scoped = _AgentFile(path, text, plugin, excerpt_of_end(prefix + name, MAX_NAME), alias)
+        scoped = _scoped(path, text, plugin, prefix, is_guessed=not own and path not in prefixes)
         agents.extend(_as_own(scoped, names.get("")) if own and plugin else [scoped])
     folders = {_home(file.path) for file in agents}
     files.problems.extend(
@@ -209,6 +207,15 @@ def _agent_files(files: Files, paths: Sequence[str], plugins: Sequence[ClaudePlu
         if f"/{OWN}" in f"/{path}" or (path in prefixes and _home(path) in folders)
     )
     return agents
+
+
+def _scoped(
+    path: str, text: reading.Text, plugin: str | None, prefix: str, *, is_guessed: bool
+) -> _AgentFile:
+    """An agent by its full name; `is_guessed`: no manifest says that it is a plugin's."""
+    name = _own_name(path, text)
+    alias = ":".join(filter(None, (plugin, name))) if is_guessed else ""
+    return _AgentFile(path, text, plugin, excerpt_of_end(prefix + name, MAX_NAME), alias)
 
 
 def _as_claude_code(

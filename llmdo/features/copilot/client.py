@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from llmdo.foreign.files import Files
     from llmdo.foreign.team import Agent, Grant
+    from llmdo.policy.vocabulary import Decision
 
 _READS = frozenset(
     {
@@ -137,3 +138,9 @@ def _extensions(files: Files) -> Iterator[Grant]:
         if source := files.source(path):
             name = f"extension {PurePosixPath(path).parent.name}"
             yield ClientEvents(files).module(name, path, Place(Document(source, {}, dict), ()), path)
+
+
+def server_start(agent: Agent) -> Decision:
+    """The decision about starting its servers: the mildest about a tool of theirs."""
+    decisions = (grant.decision for grant in agent.grants if grant.server is not None)
+    return "allowed" if "allowed" in decisions else "needs_approval"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeGuard
 
 from llmdo.base.diagnostic import did_you_mean, excerpt
 from llmdo.features.copilot.handoffs import HANDOFFS, meant
@@ -27,6 +27,11 @@ _FOR_TOOLS = frozenset(
     {"allowed-tools", "allowedTools", "allowed_tools", "disallowedTools", "permissions", "tool"}
 )
 """Keys for tools in other formats."""
+
+
+def names_tools(value: object) -> TypeGuard[str | list[object]]:
+    """Whether a value of `tools` names them, be it none."""
+    return isinstance(value, list) or (isinstance(value, str) and value not in ("", "*"))
 
 
 def judge(files: Files, document: Document, *, is_prompt: bool) -> None:

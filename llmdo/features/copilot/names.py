@@ -19,6 +19,14 @@ if TYPE_CHECKING:
 _MOST = 3  # names in a message
 _MOST_EDITS = 10  # in a hint
 
+FOLDER = ".github/agents/"
+"""The folder in which every Markdown file is an agent, whatever its name."""
+
+
+def is_below(path: str) -> bool:
+    """Whether an agent lies in a folder below the one for agents, in which VS Code does not look."""
+    return "/" in path.removeprefix(FOLDER) and path.startswith(FOLDER)
+
 
 def stem_of(path: str) -> str:
     """The name of a file without the endings of agents and prompts."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import PurePosixPath
-from typing import TYPE_CHECKING, TypeGuard
+from typing import TYPE_CHECKING
 
 from llmdo.base.diagnostic import finding
 from llmdo.base.source import Location
@@ -21,11 +21,11 @@ from llmdo.features.copilot import (
     own_servers,
     seen_headers,
 )
-from llmdo.features.copilot.client import answered, answering, hook_events, session_events
+from llmdo.features.copilot.client import answered, answering, hook_events, server_start, session_events
 from llmdo.features.copilot.editor_settings import is_nested_in_editor
 from llmdo.features.copilot.handoffs import kept
-from llmdo.features.copilot.keys import KEYS, PROMPT_KEYS
-from llmdo.features.copilot.names import agents_in, name_of, names_in, note_inexact, stem_of
+from llmdo.features.copilot.keys import KEYS, PROMPT_KEYS, names_tools
+from llmdo.features.copilot.names import FOLDER, agents_in, is_below, name_of, names_in, note_inexact, stem_of
 from llmdo.features.copilot.tools import IN_EDITOR, KnownServer, Tools, Where
 from llmdo.features.copilot.unknown_names import UnknownNames
 from llmdo.features.copilot.variants import (
@@ -49,7 +49,6 @@ if TYPE_CHECKING:
 
     from llmdo.foreign.team import Unread
     from llmdo.foreign.tree import Tree
-    from llmdo.policy.vocabulary import Decision
 
 FOR_COMMAND_LINE = (".mcp.json", ".github/mcp.json")
 DECLARED_SERVERS = (
@@ -58,8 +57,6 @@ DECLARED_SERVERS = (
 )
 """The files of a project that declare servers for an editor and for the command line, each with its table."""
 
-_FOLDER = ".github/agents/"
-"""The folder in which every Markdown file is an agent, whatever its name."""
 _OF_CLAUDE = ".claude/agents/*.md"
 """The agents of Claude Code, which VS Code reads as its own."""
 
@@ -88,7 +85,7 @@ def read(tree: Tree) -> Team:
     has_variants = only or any(file.header.get("handoffs") for file in readers)
     everywhere = [file for file in readers if file.where.cloud and file.where.editor] if has_variants else []
     in_editor_by_name = {agent.name: agent for file in everywhere if (agent := file.agent(IN_EDITOR))}
-    has_agents = any(file.where.cloud and file.path.startswith(_FOLDER) for file in readers)
+    has_agents = any(file.where.cloud and file.path.startswith(FOLDER) for file in readers)
     sessions = tuple(reader.sessions(has_agents=has_agents))
     called = tuple(in_editor(read, in_editor_by_name, only, sessions, is_nested=is_nested))
     own_agents = tuple(with_depths(tuple(apart(called)), only, is_nested=is_nested))
@@ -97,31 +94,13 @@ def read(tree: Tree) -> Team:
     return Team(
         format="copilot",
         # No hook answers whether a server starts.
-        agents=tuple(
-            replace(answered(agent, answers), server_start=_server_start(agent)) for agent in agents
-        ),
+        agents=tuple(replace(answered(agent, answers), server_start=server_start(agent)) for agent in agents),
         files=files.paths,
         problems=(*dict.fromkeys(files.problems), *reader.unknown.problems()),
-        starts=min(map(_server_start, agents), key=STRICTNESS.__getitem__, default="needs_approval"),
+        starts=min(map(server_start, agents), key=STRICTNESS.__getitem__, default="needs_approval"),
         max_depth=max((agent.max_depth or 0 for agent in own_agents), default=1),
         without_tools=tuple(file.path for file in readers if file.path not in own),
     )
-
-
-def _server_start(agent: Agent) -> Decision:
-    """The decision about starting its servers: the mildest about a tool of theirs."""
-    decisions = (grant.decision for grant in agent.grants if grant.server is not None)
-    return "allowed" if "allowed" in decisions else "needs_approval"
-
-
-def _is_below(path: str) -> bool:
-    """Whether an agent lies in a folder below the one for agents, in which VS Code does not look."""
-    return "/" in path.removeprefix(_FOLDER) and path.startswith(_FOLDER)
-
-
-def _names_tools(value: object) -> TypeGuard[str | list[object]]:
-    """Whether a value of `tools` names them, be it none."""
-    return isinstance(value, list) or (isinstance(value, str) and value not in ("", "*"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,7 +130,7 @@ class _CopilotReader:
 
     def loaded(self, paths: Sequence[str]) -> Iterator[tuple[str, reading.Text]]:
         """The agents and prompts that some environment loads; the others are noted, with what keeps them unloaded."""
-        modes = [path for path in paths if path.endswith(MODE) and not path.startswith(_FOLDER)]
+        modes = [path for path in paths if path.endswith(MODE) and not path.startswith(FOLDER)]
         sources = [*filter(None, map(self.files.source, modes))]
         agents = [path for path in paths if path not in modes and not path.endswith(PROMPT)]
         self.files.problems.extend(headers.chat_modes(sources, KEYS, self._unknown_in, agents))
@@ -161,19 +140,19 @@ class _CopilotReader:
             target = text.document.data.get("target")
             seen = (
                 None
-                if target == "github-copilot" or path in self.unloaded or _is_below(path)
+                if target == "github-copilot" or path in self.unloaded or is_below(path)
                 else seen_headers.as_seen(text)
             )
             is_read = path.endswith(PROMPT) or path in self.unloaded
             straight = None if seen or is_read else seen_headers.straight(text, KEYS)
-            fault = None if is_read else headers.fault(text, seen, straight, is_in_editor=not _is_below(path))
+            fault = None if is_read else headers.fault(text, seen, straight, is_in_editor=not is_below(path))
             if fault:
                 self.unloaded.add(path)
             elif seen:
                 fault = seen_headers.unread(seen, text.document.source)
             if fault:
                 seen_headers.note(self.files, text, fault, seen, is_straight=straight is not None)
-            if fault and (target == "github-copilot" or _is_below(path)):
+            if fault and (target == "github-copilot" or is_below(path)):
                 continue
             if fault and seen:
                 self.unread[path] = seen_headers.unread_tools(seen, fault)
@@ -195,10 +174,10 @@ class _CopilotReader:
         source = None if is_prompt else self.files.source(path)
         if source and (closed := headers.closed(source)):
             self.files.problems.append(
-                headers.without_an_end(source, closed, is_in_editor=not _is_below(path))
+                headers.without_an_end(source, closed, is_in_editor=not is_below(path))
             )
             self.unloaded.add(path)
-            return None if _is_below(path) else reading.text(closed, KEYS)
+            return None if is_below(path) else reading.text(closed, KEYS)
         if not is_prompt and PurePosixPath(path).name.lower() not in PAGES:
             return self.files.text_or_prompt(path, KEYS)  # as VS Code takes it
         text = self.files.header(path, PROMPT_KEYS if is_prompt else KEYS)
@@ -246,7 +225,7 @@ class _CopilotReader:
         """Whether a file is a prompt with tools of its own; other programs have texts of this name, too."""
         read = self.files.tree.read(path)
         text = reading.text(read[0], PROMPT_KEYS) if read else None
-        return text is not None and _names_tools(text.document.data.get("tools"))
+        return text is not None and names_tools(text.document.data.get("tools"))
 
     def servers(
         self, declared: Iterable[tuple[str, str]] = DECLARED_SERVERS
@@ -396,7 +375,7 @@ class _CopilotFileReader:
             return None
         if value == "*":
             return []
-        if not _names_tools(value):
+        if not names_tools(value):
             # Without any value it is one of VS Code alone.
             is_empty = value is None or (value == "" and self._is_in_vs_code_alone)
             headers.note_nameless(self.reader.files, self._place("tools", of_key=True), is_empty=is_empty)
