@@ -176,7 +176,7 @@ def edit(project: Foreign, flow: Flow) -> FlowEdit | None:
     best, left = with_one_line(best, left, known)
     if len(left) > MANY and (refused := _refused(project, flow)):
         return refused
-    best, left = with_further_commands(best, needed(flow, best, left), known)
+    best, left = with_further_commands(flow, best, needed(flow, best, left), known)
     is_way = best.of_source is False or (best.of_source is None and only_send(flow, left))
     changes = [(each, _change_of(project, each, best, is_way=is_way)) for each in left]
     shown = [*dict.fromkeys(_tool_at(project, each) for each, change in changes if change is None)]

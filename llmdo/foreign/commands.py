@@ -30,6 +30,8 @@ _LITERAL = re.compile(r".*\*.*:\*\s*", re.DOTALL)
 """A pattern before whose `:*` another `*` stands: clients take all before `:*` as it is, and no command begins so."""
 _RULE = re.compile(r"(?:Bash|run_shell_command|shell)\((?P<pattern>[^()]*)\)")
 """A rule about commands, as the permissions of agents have it."""
+_COMMAND = re.compile(r"(?:Bash|PowerShell|ShellTool|run_shell_command|shell)\([^()]*\)")
+"""A shell with a pattern of commands, as lists of tools have it, by older names as well."""
 _BY_OPTION = {
     **{beginning: options[0] for beginning, options in OPEN_BY_OPTION.items()},
     **dict.fromkeys(("bazel run", "bazel test", "bazelisk run", "bazelisk test"), "--run_under"),
@@ -151,7 +153,7 @@ _SHOWING = frozenset({("command", "-V"), ("command", "-v")})
 
 def is_command(tool: str) -> bool:
     """Whether a tool is a shell that a list allows for some commands alone."""
-    return _RULE.fullmatch(tool) is not None
+    return _COMMAND.fullmatch(tool) is not None
 
 
 def commands(

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from llmdo.base.diagnostic import excerpt, place
 from llmdo.extensions.spec import NO_COMMANDS
 from llmdo.foreign.commands import is_command
-from llmdo.foreign.edits import names_text
+from llmdo.foreign.edits import left_after, milder_after, names_text, unsure_after
 from llmdo.foreign.instead import ALL, NEXT, NO_SUCH_COMMAND, name_at, runs_commands
 from llmdo.foreign.known_servers import capabilities_of
 from llmdo.policy.authority import Capability
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from llmdo.foreign.edits import FlowEdit, Spot
+    from llmdo.foreign.flows import Flow
     from llmdo.foreign.team import Agent, Grant
     from llmdo.syntax.document import Place
 
@@ -26,11 +27,11 @@ _READING = (Capability("fs.read"), Capability("proc.exec"))
 
 
 def with_further_commands(
-    best: FlowEdit, left: list[Spot], known: Mapping[Spot, tuple[Grant, Place]]
+    flow: Flow, best: FlowEdit, left: list[Spot], known: Mapping[Spot, tuple[Grant, Place]]
 ) -> tuple[FlowEdit, list[Spot]]:
     """An edit that also takes out the other commands of the list of which it takes one, and what is left then.
 
-    `known` has the grants of the tools that are left.
+    The one that it took stays if the others are enough. `known` has the grants of the tools that are left.
     """
     if best.items is None or not all(map(is_command, best.items[1])):
         return best, left
@@ -43,18 +44,29 @@ def with_further_commands(
     }
     if not same or not best.text.startswith(f"take `{excerpt(tools[0])}` out ("):
         return best, left
+    others, whole = [each for each in left if each not in same], best.takes | {*same}
+    is_enough = len(best.takes) == 1 and not others and _ends_as_much(flow, best, {*same}, whole)
+    own = [] if is_enough else [(tool, at) for tool in tools]
     by_place = sorted(
-        [*((tool, at) for tool in tools), *((spot[2], its) for spot, its in same.items())],
-        key=lambda each: _line_of(each[1]),
+        [*own, *((spot[2], its) for spot, its in same.items())], key=lambda each: _line_of(each[1])
     )
-    *names, last = (f"`{excerpt(tool)}`" for tool, _ in by_place[:ALL])
-    more = f" and {len(by_place) - ALL} more, {NEXT}," if len(by_place) > ALL else ""
-    taken = f"{', '.join(names)}{f', {last}{more}' if more else f' and {last}'}"
-    lost = best.text.partition("); ")[2].replace(NO_SUCH_COMMAND, _NONE_OF_THESE)
+    names = [f"`{excerpt(tool)}`" for tool, _ in by_place[:ALL]]
+    more = [f"{len(by_place) - ALL} more, {NEXT},"] if len(by_place) > ALL else []
+    *before, last = *names, *more
+    taken = f"{', '.join(before)} and {last}" if before else last
+    lost = best.text.partition("); ")[2]
+    lost = lost.replace(NO_SUCH_COMMAND, _NONE_OF_THESE) if before else lost
     text = f"take {taken} out ({place(by_place[0][1].location)}); {lost}"
-    items = (at, (*tools, *(spot[2] for spot in same)))
-    edit = best._replace(text=text, takes=best.takes | {*same}, items=items)
-    return edit, [each for each in left if each not in same]
+    items = (by_place[0][1], tuple(tool for tool, _ in by_place))
+    return best._replace(text=text, takes=frozenset(same) if is_enough else whole, items=items), others
+
+
+def _ends_as_much(flow: Flow, best: FlowEdit, few: set[Spot], whole: frozenset[Spot]) -> bool:
+    """Whether an edit that takes a few tools leaves no other flow than one that takes all of them."""
+    edits = [best._replace(takes=frozenset(takes), of_source=None) for takes in (few, whole)]
+    milder, all_milder = (milder_after(flow, each) for each in edits)
+    unsure, all_unsure = (unsure_after(flow, each, as_grave=False) for each in edits)
+    return not left_after(flow, edits[0]) and {*milder} <= {*all_milder} and unsure == all_unsure
 
 
 def _is_taken_out(given: Grant, at: Place) -> bool:
