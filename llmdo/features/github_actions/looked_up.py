@@ -75,7 +75,7 @@ class _LookUp(NamedTuple):
     """The only such command, if it shows what one author wrote when that is named; else empty."""
 
 
-class _Shown(NamedTuple):
+class _ShownText(NamedTuple):
     """A text that an agent may see."""
 
     value: str
@@ -84,7 +84,7 @@ class _Shown(NamedTuple):
     """The name of the variable that has it; empty for another text."""
 
 
-class _Handed(NamedTuple):
+class _HandedText(NamedTuple):
     """A text with an output in it that an agent may see."""
 
     at: Place
@@ -106,28 +106,28 @@ def looked_up_grants(site: Site) -> Iterator[Grant]:
     routes = {id(step): (*own, number) for number, step in enumerate(here)}
     for step in site.before:
         name = text(step.get("id"))
-        if name in ids and (found := _look_up(site, step, routes.get(id(step)))):
+        if name in ids and (look_up := _look_up(site, step, routes.get(id(step)))):
             outputs = re.compile(rf"\bsteps\.{re.escape(name)}\.outputs\b")
-            yield _grant(f"steps.{name}", "steps.STEP", found, _handed(site, texts, outputs))
+            yield _grant(f"steps.{name}", "steps.STEP", look_up, _handed(site, texts, outputs))
     for job, output in dict.fromkeys(_OUTPUT_OF_A_JOB.findall(shown)):
-        if job in site.jobs_before and (found := _in_job(site, job, output)):
+        if job in site.jobs_before and (look_up := _in_job(site, job, output)):
             name = f"needs.{job}.outputs.{output}"
             outputs = re.compile(rf"\b{re.escape(name)}(?![\w-])")
-            yield _grant(name, "needs.JOB", found, _handed(site, texts, outputs))
+            yield _grant(name, "needs.JOB", look_up, _handed(site, texts, outputs))
 
 
-def _grant(name: str, line: str, found: _LookUp, handed: Sequence[_Handed]) -> Grant:
+def _grant(name: str, line: str, look_up: _LookUp, handed: Sequence[_HandedText]) -> Grant:
     """The grant of what a look-up brings: at best the look-up can name an author."""
     name = excerpt(name, MAX_NAME)
-    if found.lists:
-        narrower = f"write `--author NAME` behind `{found.lists}`"
-        loss, at = "with a member's name there, what others write has no effect", found.at
+    if look_up.lists:
+        narrower = f"write `--author NAME` behind `{look_up.lists}`"
+        loss, at = "with a member's name there, what others write has no effect", look_up.at
     else:
         *others, last = handed
         before = "".join(f"{each.change} ({place(each.at.location)}); and " for each in others)
         narrower, at = f"{before}{last.change}", last.at
         loss = "its agent then does not see what was looked up"
-    grant = granted(name, name, LINES[line].capabilities, found.at, narrower=narrower, loss=loss)
+    grant = granted(name, name, LINES[line].capabilities, look_up.at, narrower=narrower, loss=loss)
     return replace(grant, narrower_at=at)
 
 
@@ -142,25 +142,25 @@ def _texts_at(step: Mapping[str, object]) -> Iterator[tuple[Route, str]]:
                 yield (key, name), value
 
 
-def _shown_at(site: Site) -> Iterator[_Shown]:
+def _shown_at(site: Site) -> Iterator[_ShownText]:
     """The texts that the agent of a step may see, with the environment of its job."""
     for route, value in _texts_at(site.step):
         variable = str(route[1]) if route[0] == "env" else ""
-        yield _Shown(value, site.place(*route, of_key=bool(variable)), variable)
+        yield _ShownText(value, site.place(*route, of_key=bool(variable)), variable)
     for name, each in site.variables.items():
         if name not in table(site.step.get("env")):
-            yield _Shown(each.value, each.at, name)
+            yield _ShownText(each.value, each.at, name)
 
 
-def _handed(site: Site, texts: Iterable[_Shown], outputs: re.Pattern[str]) -> tuple[_Handed, ...]:
+def _handed(site: Site, texts: Iterable[_ShownText], outputs: re.Pattern[str]) -> tuple[_HandedText, ...]:
     """The texts in which outputs stand, each with the edit that takes them out."""
-    handed: dict[tuple[Route, str], _Handed] = {}
+    handed: dict[tuple[Route, str], _HandedText] = {}
     for shown in texts:
         for match in filter(outputs.search, _EXPRESSION.findall(shown.value)):
             name = shown.variable
             change = f"take `{name}` out of `env`" if name else f"take `{excerpt(match)}` out"
             at = shown.at if name else site.spot(shown.at, match)
-            handed.setdefault((shown.at.route, change), _Handed(at, change))
+            handed.setdefault((shown.at.route, change), _HandedText(at, change))
     return tuple(handed.values())
 
 
@@ -170,9 +170,9 @@ def _in_job(site: Site, job: str, output: str) -> _LookUp | None:
     ids = set(_OUTPUT.findall(text(table(data.get("outputs")).get(output))))
     for number, step in enumerate(items(data.get("steps"))):
         if text(table(step).get("id")) in ids:
-            found = _look_up(site, table(step), ("jobs", job, "steps", number))
-            if found is not None:
-                return found
+            look_up = _look_up(site, table(step), ("jobs", job, "steps", number))
+            if look_up is not None:
+                return look_up
     return None
 
 

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 
 from llmdo.base.diagnostic import excerpt_of_end, finding
 from llmdo.base.parts import items, table, text, texts
-from llmdo.base.source import Source
 from llmdo.base.values import dataclass, field, replace
 from llmdo.features.github_actions.broken import as_refused
 from llmdo.features.github_actions.kiro_runs import unread_run
 from llmdo.features.github_actions.renamed import is_renamed, renamed_in, unknown_note
+from llmdo.features.github_actions.spots import spot_in
 from llmdo.features.github_actions.step_checks import people_past
 from llmdo.features.github_actions.workflow import (
     AFTER_A_RUN,
@@ -42,13 +42,12 @@ from llmdo.graph.start import OUTSIDERS, fewer
 from llmdo.syntax.discovery import MAX_FILE, leaves
 from llmdo.syntax.document import Document, Place
 from llmdo.syntax.header import YamlBounds
-from llmdo.syntax.yaml_file import shifted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from llmdo.base.diagnostic import Diagnostic
-    from llmdo.base.source import Span
+    from llmdo.base.source import Source
     from llmdo.features.github_actions.workflow import AgentRun
     from llmdo.foreign.tree import Tree
     from llmdo.graph.start import Starter
@@ -72,9 +71,6 @@ _SWITCH = re.compile(
     r"(?:CLAUDE|CODEX|COPILOT|CURSOR|GEMINI|OPENCODE)_(?!.*(?:KEY|TOKEN)$)|IS_SANDBOX$|NODE_TLS_"
 )
 """The names of variables by which clients are switched."""
-
-SPOT = "spot"
-"""The single key with a place in a synthetic document."""
 
 _AGENT = re.compile(r"claude|codex|gemini|copilot|kiro|opencode|cursor-agent|[A-Z]_(?:KEY|TOKEN)\b")
 _USED_HERE = re.compile(r"\buses\s*:\s*['\"]?\./([^\s'\"#,}]+)")
@@ -139,20 +135,7 @@ class Site:
 
         Of a pattern it is that of its group `spot`.
         """
-        source = at.document.source
-
-        def index() -> Mapping[Route, tuple[Span, Span]]:
-            span = at.location.span
-            if span is None:
-                return {}
-            # Only its own lines are looked through: a workflow may have thousands of jobs.
-            lines = "\n".join(map(source.line, range(span.line, span.end_line + 1)))
-            place, end = _position(lines, words)
-            own = Source(source.path, lines).span_between(place, end)
-            spot = shifted(own, span.line - 1) if place >= 0 else span
-            return {(SPOT,): (spot, spot)}
-
-        return Place(Document(source, {}, index), (SPOT,))
+        return spot_in(at, words)
 
     def input(self, *keys: str) -> tuple[str, Place] | None:
         """The first non-empty input of its action, and its place."""
@@ -426,16 +409,6 @@ def _refs(source: Source) -> list[str]:
 
 def _stem(path: str) -> str:
     return PurePosixPath(path).name.removesuffix(".yml").removesuffix(".yaml")
-
-
-def _position(lines: str, words: str | re.Pattern[str]) -> tuple[int, int]:
-    """The position of some words in some lines, at best where no other name contains them, and their end; else -1."""
-    if not isinstance(words, str):
-        spot = words.search(lines)
-        return spot.span(SPOT) if spot else (-1, -1)
-    whole = re.search(rf"(?<![\w-]){re.escape(words)}(?![\w(-])", lines) if words else None
-    start = whole.start() if whole else lines.find(words) if words else -1
-    return start, start + len(words)
 
 
 def _numbered(sites: Sequence[Site]) -> Iterator[Site]:
