@@ -35,7 +35,7 @@ EXPLAINED = tuple(
         r"what it forbids is then allowed",
         r"give its job a variable with it in _, and ask for _",
         r"_ decides about folders outside of the project",
-        r"(?:it|they) may come with an extension, or from settings of the repository or of a person; else Copilot skips (?:it|them)",
+        r"(?:it|they) may come with (?:an extension|the extension _, which _ names), or from settings of the repository or of a person; else Copilot skips (?:it|them)",
         r"it may come from a person's own configuration",
         r"without _ an agent has the servers of its own _ alone",
         r"it may be one in Python whose name only code tells",

@@ -5,15 +5,25 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from llmdo.base.parts import texts
 from llmdo.foreign import reading
+from llmdo.foreign.files import json_at
 from llmdo.syntax.document import Place
 
 if TYPE_CHECKING:
     from llmdo.foreign.files import Files
+    from llmdo.foreign.tree import Tree
 
 NESTED = "chat.subagents.allowInvocationsFromSubagents"
 """The setting of VS Code without which an agent that another calls there calls none in turn."""
 _FILE = ".vscode/settings.json"
+_OF_CONTAINER = ("customizations", "vscode", "extensions")
+_EXTENSIONS = (
+    (".vscode/extensions.json", ("recommendations",)),
+    (".devcontainer/devcontainer.json", _OF_CONTAINER),
+    (".devcontainer.json", _OF_CONTAINER),
+)
+"""The files that name extensions, each with the list of these."""
 _APPROVING = re.compile(r"chat\.tools\.(?:\w+\.)?autoApprove")
 
 
@@ -39,3 +49,14 @@ def _approves(value: object) -> bool:
         return bool(value)
     given = (each if isinstance(each, dict) else {"approve": each} for each in value.values())
     return any(each.get("approve") or each.get("approveRequest") for each in given)
+
+
+def extensions_of(tree: Tree) -> dict[str, str]:
+    """The extensions that a project names for its editor, each with the first file that does."""
+    named: dict[str, str] = {}
+    for path, route in _EXTENSIONS:
+        document = json_at(tree, path)
+        for each in texts(Place(document, route).data) if document else ():
+            if not each.startswith("-"):  # which takes one out
+                named.setdefault(each, path)
+    return named

@@ -22,7 +22,7 @@ from llmdo.features.copilot import (
     seen_headers,
 )
 from llmdo.features.copilot.client import answered, answering, hook_events, server_start, session_events
-from llmdo.features.copilot.editor_settings import is_nested_in_editor
+from llmdo.features.copilot.editor_settings import extensions_of, is_nested_in_editor
 from llmdo.features.copilot.handoffs import kept
 from llmdo.features.copilot.keys import KEYS, PROMPT_KEYS, names_tools
 from llmdo.features.copilot.names import FOLDER, agents_in, is_below, name_of, names_in, note_inexact, stem_of
@@ -96,7 +96,7 @@ def read(tree: Tree) -> Team:
         # No hook answers whether a server starts.
         agents=tuple(replace(answered(agent, answers), server_start=server_start(agent)) for agent in agents),
         files=files.paths,
-        problems=(*dict.fromkeys(files.problems), *reader.unknown.problems()),
+        problems=(*dict.fromkeys(files.problems), *reader.unknown.problems(extensions_of(files.tree))),
         starts=min(map(server_start, agents), key=STRICTNESS.__getitem__, default="needs_approval"),
         max_depth=max((agent.max_depth or 0 for agent in own_agents), default=1),
         without_tools=tuple(file.path for file in readers if file.path not in own),

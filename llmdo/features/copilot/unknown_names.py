@@ -53,6 +53,8 @@ _SHIPPED = "vscode."
 """The beginning of the names of extensions that VS Code comes with."""
 _WORD = re.compile(r"[a-z0-9]+|[A-Z]+[a-z0-9]*")
 """A word of a name such as `createFile` or `create_issue`."""
+_OF_ANY_SERVER = frozenset({"mcp", "server"})
+"""Words in names of servers that tell none from another."""
 MOST = 3  # names in a message, and further places below it
 ELSEWHERE = tuple(
     f"{it} may come with an extension, or from settings of the repository or of a person; else Copilot skips {them}"
@@ -151,8 +153,11 @@ class UnknownNames:
         it = "them" if len(names) > 1 else "it"
         return f"; in `tools` Copilot does not know {listed}, unless an extension or settings elsewhere bring {it}"
 
-    def problems(self) -> Iterator[Diagnostic]:
-        """A finding for each server, for long names of its tools, and for the tools that the same files name."""
+    def problems(self, extensions: Mapping[str, str]) -> Iterator[Diagnostic]:
+        """A finding for each server, for long names of its tools, and for the tools that the same files name.
+
+        `extensions` are those that the project names for its editor, each with the file.
+        """
         for server, places in self._servers.items():
             if server.casefold() in self._declared:
                 files = f", which {len(places)} files name," if len(places) > 1 else ""
@@ -160,7 +165,11 @@ class UnknownNames:
                 yield _finding(message, places, _FOR_THIS_AGENT)
                 continue
             message = f"no file of this project declares the server or extension `{excerpt(server)}`"
-            yield _finding(message + _in_files(places), places, self._near_servers[server] or ELSEWHERE[0])
+            yield _finding(
+                message + _in_files(places),
+                places,
+                self._near_servers[server] or _by_extension(server, extensions),
+            )
         for server, uses in self._long.items():
             yield _long_names(server, uses)
         for server, uses in self._undeclared.items():
@@ -238,6 +247,20 @@ class UnknownNames:
         )
         message = f"Copilot does not know {named}; a tool of a server is written `SERVER/{written}`"
         return _finding(message, places, hint)
+
+
+def _by_extension(server: str, extensions: Mapping[str, str]) -> str:
+    """The hint about a server that no file declares: the extension of the project that has its name may bring it."""
+    words = {*_words(server)} - _OF_ANY_SERVER
+    named = next((each for each in extensions if words and words <= {*_words(each)}), None)
+    if named is None:
+        return ELSEWHERE[0]
+    by = f"with the extension `{excerpt(named)}`, which `{extensions[named]}` names"
+    return f"it may come {by}, or from settings of the repository or of a person; else Copilot skips it"
+
+
+def _words(name: str) -> list[str]:
+    return re.findall(r"[a-z0-9]+", name.casefold())
 
 
 def _is_of_github(tool: str, servers: Mapping[str, bool]) -> bool:
