@@ -194,7 +194,7 @@ def loss_of(given: Grant) -> str:
     if any(name.startswith("x.github.") for name in names):
         return "it then does nothing on `github.com` by that"
     if given.server or SERVER in names:
-        is_whole = not own_name(given.toolset, given.tool).strip("*")
+        is_whole = given.at.of_key or not own_name(given.toolset, given.tool).strip("*")
         return (
             f"it then has no {'tools of ' * is_whole}`{excerpt(given.toolset if is_whole else given.tool)}`"
         )
