@@ -11,7 +11,6 @@ from llmdo.extensions.spec import NO_COMMANDS
 from llmdo.foreign.bringing import without_rules
 from llmdo.foreign.edits import (
     FlowEdit,
-    after_refusal,
     ends_of,
     is_like,
     is_repeated,
@@ -28,14 +27,12 @@ from llmdo.foreign.edits import (
     only_send,
     place_of_change,
     placed,
-    refused_at_once,
     rules_after,
+    searching_then,
     spots_of,
-    still_searches,
     tools_text,
     unsure_after,
     with_one_line,
-    with_place,
     without_calls,
     without_files,
     without_its_list,
@@ -50,14 +47,12 @@ from llmdo.foreign.instead import (
     LOOKED_AT,
     MANY,
     NEXT,
-    SEARCH,
     elsewhere,
     entries_of,
     instead_of,
     is_json,
     is_listed,
     is_under_permission,
-    is_unwritten,
     key_around,
     list_without,
     loss_of,
@@ -79,6 +74,7 @@ from llmdo.foreign.legs import (
     writes_by_rules,
 )
 from llmdo.foreign.other_commands import with_further_commands, with_other_commands
+from llmdo.foreign.refused_options import after_refusal, refused_at_once, with_place
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -104,27 +100,8 @@ def hint(project: Foreign, flow: Flow) -> str | None:
     idle = without_its_list(project, best.caller) if best.caller and not best.callee else ""
     milder, second = _milder(project, flow, best)
     unsure = unsure_after(flow, second or best, as_grave=bool(milder and not second))
-    unsure = unsure or _searching_then(project, flow, best)
-    text = f"{with_other_commands(project.agents, best)}{idle}{milder}{unsure}"
-    return f"{text}{_or_asked(project, flow)}"
-
-
-def _searching_then(project: Foreign, flow: Flow, best: FlowEdit) -> str:
-    """The rest of a hint that writes the first settings of opencode: a session then calls its built-in agents as well.
-
-    Their models are those of their callers, and that of a session may bring a search.
-    """
-    workers = dict.fromkeys(worker for worker, *_ in spots_of(flow))
-    built_in = [agent for name in workers if (agent := project.agents.get(name)) and not agent.path]
-    gaining = [
-        agent.name
-        for agent in built_in
-        if is_unwritten(agent.at)
-        and project.spec_of(agent).switches_tools
-        and f"({place(agent.at.location)})" in best.text
-        and all(grant.tool != SEARCH for grant in agent.grants)
-    ]
-    return still_searches(gaining) if best.of_source and gaining else ""
+    text = f"{with_other_commands(project.agents, best)}{idle}{milder}"
+    return f"{text}{unsure or searching_then(project, flow, best)}{_or_asked(project, flow)}"
 
 
 def _or_asked(project: Foreign, flow: Flow) -> str:

@@ -27,6 +27,7 @@ from llmdo.foreign.instead import (
     calls_in,
     elsewhere,
     in_permission,
+    is_unwritten,
     item_at,
     key_around,
     list_without,
@@ -34,6 +35,7 @@ from llmdo.foreign.instead import (
     permission_of,
     runs_commands,
 )
+from llmdo.foreign.refused_options import refusal_in
 from llmdo.foreign.running import changes_files, checks_out
 from llmdo.policy.authority import Capability
 from llmdo.policy.vocabulary import UNTRUSTED
@@ -60,13 +62,6 @@ _HANDOFFS_STAY = "; by {} a person may still start others"
 _NOR = ", nor does any without a rule about it"
 _STILL = {"search": "still brings words if its model has it", "words": "may still bring words"}
 """The rest of a sentence about tools that may bring words, by the part of a flow that is not known."""
-_REFUSES = re.compile(
-    r'write `(?P<option>--disallowedTools |disallowed_tools: |)"?(?P<tools>[^`"]+)"?`'
-    r"(?P<where>(?: in| into) `(?:claude_args|disallowed_tools)`|)"
-    r"(?P<at> \([^()]*\))?(?P<more>(?:; .*)?)",
-    re.DOTALL,
-)
-"""A change by which Claude Code is refused tools in a workflow."""
 Spot = tuple[str, str, str]
 """A worker, its toolset and its tool."""
 
@@ -130,7 +125,7 @@ def place_of_change(agent: Agent | None, given: Grant, change: str, at: Place) -
     """The place of a change of what gives a tool; a line that refuses it belongs where the agent is started."""
     if given.narrower_at and change == given.narrower:
         return given.narrower_at
-    if given.refusal_at and (_refusal(change) or given.refusal in change):
+    if given.refusal_at and (refusal_in(change) or given.refusal in change):
         return given.refusal_at
     is_elsewhere = agent is not None and at.location.path != agent.at.location.path
     return agent.at if agent and is_elsewhere and given.refusal and given.refusal in change else at
@@ -383,52 +378,10 @@ def without_files(agent: Agent) -> str | None:
     return f"{'; and '.join(changes)}; it then changes no files"
 
 
-def quoted(tools: str) -> str:
-    """Names of tools as one word of a command line."""
-    return f'"{tools}"' if "(" in tools else tools
-
-
-def refused_at_once(changes: Iterable[str]) -> list[str]:
-    """Changes in words, of which those that refuse tools by one option of Claude Code are one."""
-    texts: list[str] = []
-    refusing: dict[tuple[str, ...], int] = {}
-    for text in changes:
-        own = _refusal(text)
-        number = refusing.setdefault(own.group("option", "where", "at"), len(texts)) if own else len(texts)
-        first = _refusal(texts[number]) if number < len(texts) else None
-        if own is None or first is None:
-            texts.append(text)
-            continue
-        tools = ",".join(dict.fromkeys((*first["tools"].split(","), own["tools"])))
-        words = quoted(tools) if first["option"].startswith("--") else tools
-        texts[number] = f"write `{first['option']}{words}`{first['where']}{first['at'] or ''}{first['more']}"
-    return texts
-
-
 def is_repeated(best: FlowEdit, spot: Spot, change: str) -> bool:
     """Whether a change about an agent is that of an edit already, in words about no tool: one line for all events."""
     is_there = any(worker == spot[0] for worker, _, _ in best.takes)
     return is_there and best.text.startswith(f"{change} (") and f"`{excerpt(spot[2])}`" not in change
-
-
-def after_refusal(change: str, before: str) -> str:
-    """A change in words, as it is written after another one: both may refuse tools by a key that is not there yet."""
-    own = _refusal(change)
-    key = own["option"].partition(":")[0] if own else ""
-    if own is None or not key.startswith("disallowed") or f"write `{own['option']}" not in before:
-        return change
-    return f"write `{own['tools']}` into `{key}`{own['at'] or ''}{own['more']}"
-
-
-def _refusal(text: str) -> re.Match[str] | None:
-    """The parts of a change that refuses tools by an option."""
-    parts = _REFUSES.fullmatch(text)
-    return parts if parts and (parts["option"].startswith("disallowed") or parts["where"]) else None
-
-
-def with_place(change: str, at: Place | None, given: Grant) -> str:
-    """A change of a tool in words, with its place if that is its own, or if it refuses tools by an option."""
-    return f"{change} ({place(at.location)})" if at and (given.narrower_at or _refusal(change)) else change
 
 
 def calling(agent: Agent) -> Place | None:
@@ -531,3 +484,21 @@ def lost_as_well(project: Foreign, given: Grant, worker: str) -> str:
         and any(each.server and each.at == given.at and each.decision != "blocked" for each in agent.grants)
     ]
     return f"; {agents_text(others)} lose{'s' * (len(others) == 1)} them as well" if others else ""
+
+
+def searching_then(project: Foreign, flow: Flow, best: FlowEdit) -> str:
+    """The rest of a hint that writes the first settings of opencode: a session then calls its built-in agents as well.
+
+    Their models are those of their callers, and that of a session may bring a search.
+    """
+    workers = dict.fromkeys(worker for worker, *_ in spots_of(flow))
+    built_in = [agent for name in workers if (agent := project.agents.get(name)) and not agent.path]
+    gaining = [
+        agent.name
+        for agent in built_in
+        if is_unwritten(agent.at)
+        and project.spec_of(agent).switches_tools
+        and f"({place(agent.at.location)})" in best.text
+        and all(grant.tool != SEARCH for grant in agent.grants)
+    ]
+    return still_searches(gaining) if best.of_source and gaining else ""

@@ -117,7 +117,9 @@ def _worded(text: str, error: json.JSONDecodeError) -> _JsonFault:
     if text.startswith(("//", "/*", "#"), at):
         comment = COMMENT.match(text, at)
         end = comment.end() if comment and text[at] == "/" else at + 1
-        return _JsonFault(at, min(end, (text.find("\n", at) + 1 or len(text) + 1) - 1), "JSON has no comments")
+        return _JsonFault(
+            at, min(end, (text.find("\n", at) + 1 or len(text) + 1) - 1), "JSON has no comments"
+        )
     comma = _BEFORE_END.search(text, 0, at) if text.startswith(("]", "}"), at) else None
     if comma or (text.startswith(",", at) and SURPLUS.match(text, at)):
         at = comma.start() if comma else at

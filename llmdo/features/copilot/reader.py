@@ -6,8 +6,6 @@ import re
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
-from llmdo.base.diagnostic import finding
-from llmdo.base.source import Location
 from llmdo.base.values import dataclass, field, replace
 from llmdo.features.copilot import (
     AGENT,
@@ -15,7 +13,6 @@ from llmdo.features.copilot import (
     MODE,
     PAGES,
     PROMPT,
-    TEXTS,
     headers,
     keys,
     own_servers,
@@ -23,6 +20,7 @@ from llmdo.features.copilot import (
 )
 from llmdo.features.copilot.client import answered, answering, hook_events, server_start, session_events
 from llmdo.features.copilot.editor_settings import extensions_of, is_nested_in_editor
+from llmdo.features.copilot.elsewhere import note_elsewhere
 from llmdo.features.copilot.handoffs import kept
 from llmdo.features.copilot.keys import KEYS, PROMPT_KEYS, names_tools
 from llmdo.features.copilot.names import FOLDER, agents_in, is_below, name_of, names_in, note_inexact, stem_of
@@ -71,7 +69,7 @@ def read(tree: Tree) -> Team:
     reader = _CopilotReader(files)
     paths = files.find(LOOKED_AT)
     texts = [*reader.loaded(paths)]
-    reader.elsewhere(paths)
+    note_elsewhere(files, paths)
     is_nested = bool(texts) and is_nested_in_editor(files) and len(texts) > 1
     servers = dict(reader.servers()) if texts else {}
     project = _CopilotProject(servers, names_in(texts), agents_in(texts), is_nested)
@@ -210,22 +208,6 @@ class _CopilotReader:
                 names.update((stem_of(path), name_of(path, text.document) if text else ""))
             self._of_claude = frozenset(name.casefold() for name in names)
         return key in self._of_claude
-
-    def elsewhere(self, paths: Sequence[str]) -> None:
-        """Notes the files that look like Copilot's in places that it ignores."""
-        elsewhere = sorted(set(self.files.tree.find(TEXTS)[0]) - set(paths))
-        others = [path for path in elsewhere if not path.endswith(PROMPT) or self._is_prompt(path)]
-        if others:
-            more = f" and {len(others) - 1} more like it lie" if len(others) > 1 else " lies"
-            message = f"`{others[0]}`{more} where Copilot looks for no agents, so they were not read"
-            hint = "to read them, give their folder, or one of them"
-            self.files.problems.append(finding("LDO154", Location(others[0]), message, hint=hint))
-
-    def _is_prompt(self, path: str) -> bool:
-        """Whether a file is a prompt with tools of its own; other programs have texts of this name, too."""
-        read = self.files.tree.read(path)
-        text = reading.text(read[0], PROMPT_KEYS) if read else None
-        return text is not None and names_tools(text.document.data.get("tools"))
 
     def servers(
         self, declared: Iterable[tuple[str, str]] = DECLARED_SERVERS
@@ -407,8 +389,7 @@ class _CopilotFileReader:
             if isinstance(name := self.header.get(key), str)
         ]
         text = self.project.texts.get(names[0] or "") if names else None
-        is_of_cloud = text and text.document.data.get("target") == "github-copilot"
-        return None if is_of_cloud else text
+        return text if text and text.document.data.get("target") != "github-copilot" else None
 
     def _calls(
         self, tools: Tools, tool_names: Sequence[tuple[str, Place]] | None, at: Place

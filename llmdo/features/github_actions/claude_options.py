@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from llmdo.base.parts import table, text
 from llmdo.base.values import dataclass, field
 from llmdo.features.claude.modes import BYPASSES
-from llmdo.foreign.edits import quoted
+from llmdo.foreign.refused_options import quoted
 from llmdo.foreign.scripts import EXPRESSION
 
 if TYPE_CHECKING:
