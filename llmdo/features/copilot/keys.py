@@ -10,6 +10,8 @@ from llmdo.foreign import reading
 from llmdo.syntax.document import Place
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from llmdo.foreign.files import Files
     from llmdo.syntax.document import Document
 
@@ -52,3 +54,21 @@ def judge(files: Files, document: Document, *, is_prompt: bool) -> None:
         hint = did_you_mean(str(target), TARGETS)
         message = f"Copilot does not know the target `{excerpt(str(target))}`"
         files.note("LDO151", Place(document, ("target",)), message, hint)
+
+
+def may_be_called(header: Mapping[str, object]) -> bool:
+    """Whether other agents may choose the agent with this header."""
+    if isinstance(never := header.get("disable-model-invocation"), bool):
+        return not never
+    return header.get("infer") is not False
+
+
+def closed_by(header: Mapping[str, object]) -> tuple[str, ...]:
+    """The lines by which no person starts it, nor Copilot's default session, which no file is about."""
+    hidden = [key for key in ("user-invocable", "user-invokable") if header.get(key) is False]
+    lines = [f"`{key}: false`" for key in hidden]
+    if lines and header.get("disable-model-invocation") is True:
+        lines.append("`disable-model-invocation: true`")
+    elif lines and header.get("infer") is False:
+        lines.append("`infer: false`")
+    return tuple(lines)

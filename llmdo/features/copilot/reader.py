@@ -265,7 +265,8 @@ class _CopilotFileReader:
             return None
         calls, everyone = self._calls(tools, tool_names, at)
         description, model = header.get("description"), header.get("model")
-        closed_by = self._closed_by()
+        may_be_called = not self._is_prompt and keys.may_be_called(header)
+        closed_by = () if may_be_called else keys.closed_by(header)
         handoffs = tuple(self._handoffs())
         return Agent(
             name=name_of(self.path, self.text.document),
@@ -288,30 +289,12 @@ class _CopilotFileReader:
             unread=self.reader.unread.get(self.path),
             nested_where=NESTED_ALONE if where.editor and not self.project.is_nested else "",
             is_entry=not closed_by,
-            is_callable=not self._is_prompt and self._may_be_called(),
+            is_callable=may_be_called,
             closed_by=closed_by,
         )
 
     def _place(self, *route: str | int, of_key: bool = False) -> Place:
         return Place(self.text.document, route, of_key)
-
-    def _closed_by(self) -> tuple[str, ...]:
-        """The lines by which no person starts it, nor Copilot's default session, which no file is about."""
-        hidden = [key for key in ("user-invocable", "user-invokable") if self.header.get(key) is False]
-        if not hidden or (not self._is_prompt and self._may_be_called()):
-            return ()
-        lines = [f"`{key}: false`" for key in hidden]
-        if self.header.get("disable-model-invocation") is True:
-            lines.append("`disable-model-invocation: true`")
-        elif self.header.get("infer") is False:
-            lines.append("`infer: false`")
-        return tuple(lines)
-
-    def _may_be_called(self) -> bool:
-        """Whether other agents may choose it."""
-        if isinstance(never := self.header.get("disable-model-invocation"), bool):
-            return not never
-        return self.header.get("infer") is not False
 
     @property
     def where(self) -> Where:
