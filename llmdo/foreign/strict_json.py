@@ -37,7 +37,7 @@ _FAULTS = (
 """The beginning of a message of Python about JSON, and our sentence."""
 
 
-class _JsonFault(NamedTuple):
+class JsonFault(NamedTuple):
     """The first fault of a text: its offsets, and a sentence about it."""
 
     start: int
@@ -78,7 +78,7 @@ def is_strict_json(text: str) -> bool:
     return _fault(text) is None
 
 
-def _problem(source: Source, fault: _JsonFault, consequence: str, hint: str | None = None) -> Diagnostic:
+def _problem(source: Source, fault: JsonFault, consequence: str, hint: str | None = None) -> Diagnostic:
     at = source.location(source.span_between(fault.start, fault.end))
     text, word = without_comments(source.text), source.text[fault.start : fault.end]
     quoted = f'{text[: fault.start]}"{word}"{text[fault.end :]}'
@@ -92,7 +92,7 @@ def _problem(source: Source, fault: _JsonFault, consequence: str, hint: str | No
     return finding("LDO153", at, f"{fault.message}, {consequence}", hint=hint)
 
 
-def _fault(text: str) -> _JsonFault | None:
+def _fault(text: str) -> JsonFault | None:
     """The first fault; None for JSON, and for an empty file."""
     if not text.strip():
         return None
@@ -103,8 +103,8 @@ def _fault(text: str) -> _JsonFault | None:
     except (ValueError, RecursionError):
         constant = next((each for each in _CONSTANT.finditer(text) if each[1] is None), None)
         if constant:
-            return _JsonFault(*constant.span(), f"`{constant[0]}` is no value of JSON")
-        return _JsonFault(0, 0, "this is no JSON that can be read")
+            return JsonFault(*constant.span(), f"`{constant[0]}` is no value of JSON")
+        return JsonFault(0, 0, "this is no JSON that can be read")
     return None
 
 
@@ -112,33 +112,31 @@ def _refuse(constant: str) -> NoReturn:
     raise ValueError(constant)
 
 
-def _worded(text: str, error: json.JSONDecodeError) -> _JsonFault:
+def _worded(text: str, error: json.JSONDecodeError) -> JsonFault:
     at = error.pos
     if text.startswith(("//", "/*", "#"), at):
         comment = COMMENT.match(text, at)
         end = comment.end() if comment and text[at] == "/" else at + 1
-        return _JsonFault(
-            at, min(end, (text.find("\n", at) + 1 or len(text) + 1) - 1), "JSON has no comments"
-        )
+        return JsonFault(at, min(end, (text.find("\n", at) + 1 or len(text) + 1) - 1), "JSON has no comments")
     comma = _BEFORE_END.search(text, 0, at) if text.startswith(("]", "}"), at) else None
     if comma or (text.startswith(",", at) and SURPLUS.match(text, at)):
         at = comma.start() if comma else at
-        return _JsonFault(at, at + 1, "nothing follows this `,`, which is no JSON")
+        return JsonFault(at, at + 1, "nothing follows this `,`, which is no JSON")
     if at >= len(text.rstrip()):
-        return _JsonFault(at, at, "the file ends before its JSON does")
+        return JsonFault(at, at, "the file ends before its JSON does")
     if text[at] in "'`":
-        return _JsonFault(at, at + 1, "JSON has double quotes alone")
+        return JsonFault(at, at + 1, "JSON has double quotes alone")
     if "property name" in error.msg and (word := _WORD.match(text, at)):
-        return _JsonFault(at, word.end() - 1, "a key of JSON is in double quotes")
+        return JsonFault(at, word.end() - 1, "a key of JSON is in double quotes")
     if bare := _bare(text, error):
         return bare
     for beginning, sentence in _FAULTS:
         if error.msg.startswith(beginning):
-            return _JsonFault(at, at + 1, sentence)
-    return _JsonFault(at, at + 1, "this is no JSON from here on")
+            return JsonFault(at, at + 1, sentence)
+    return JsonFault(at, at + 1, "this is no JSON from here on")
 
 
-def _bare(text: str, error: json.JSONDecodeError) -> _JsonFault | None:
+def _bare(text: str, error: json.JSONDecodeError) -> JsonFault | None:
     """The fault of a value that is neither in quotes nor a number or a word of JSON."""
     start = error.pos
     while start and text[start - 1] not in _AROUND_VALUE:
@@ -148,7 +146,7 @@ def _bare(text: str, error: json.JSONDecodeError) -> _JsonFault | None:
     word = _BARE.match(text, start)
     if word is None or word.end() <= error.pos or not text[:start].strip():
         return None
-    return _JsonFault(*word.span(), f"`{excerpt(word[0])}` is no value of JSON", is_bare=True)
+    return JsonFault(*word.span(), f"`{excerpt(word[0])}` is no value of JSON", is_bare=True)
 
 
 def _hint(text: str) -> str | None:

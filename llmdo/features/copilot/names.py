@@ -14,7 +14,8 @@ if TYPE_CHECKING:
 
     from llmdo.foreign import reading
     from llmdo.foreign.files import Files
-    from llmdo.syntax.document import Document, Place
+    from llmdo.foreign.team import AgentCall
+    from llmdo.syntax.document import Document
 
 _MOST = 3  # names in a message
 _MOST_EDITS = 10  # in a hint
@@ -60,18 +61,20 @@ def names_in(texts: Iterable[tuple[str, reading.Text]]) -> Mapping[str, str]:
     return names
 
 
-def note_inexact(files: Files, listed: Mapping[str, tuple[str, Place]]) -> None:
+def note_inexact(files: Files, calls: Iterable[AgentCall], names: Mapping[str, str]) -> None:
     """Notes the names in a list of agents by which VS Code finds none: it compares them with whole names.
 
-    `listed` has for each the agent's own name, and the place of the item. The other clients know an agent by its file
-    as well, in letters of either case.
+    The other clients know an agent by its file as well, in letters of either case.
     """
+    own = set(names.values())
+    listed = {str(call.at.data): (call.name, call.at) for call in reversed([*calls]) if call.name in own}
+    listed = dict(reversed(listed.items()))
     inexact = {item: (name, place) for item, (name, place) in listed.items() if name not in listed}
     if not inexact:
         return
-    names = [f"`{excerpt(item)}`" for item in inexact]
-    left = len(names) - _MOST
-    parts = [*names[:_MOST], f"{left} more"] if left > 0 else names
+    shown = [f"`{excerpt(item)}`" for item in inexact]
+    left = len(shown) - _MOST
+    parts = [*shown[:_MOST], f"{left} more"] if left > 0 else shown
     *first, last = parts
     which = f"{', '.join(first)} and {last} name" if first else f"{last} names"
     edits = [f"`{excerpt(name)}` for `{excerpt(item)}`" for item, (name, _) in inexact.items()]

@@ -394,15 +394,12 @@ class _CopilotFileReader:
             in_cloud = tool_names is None or any(tools.delegates_in_cloud(name) for name, _ in tool_names)
             return [AgentCall(name=GENERAL, at=by)] if in_cloud and tools.where.cloud else [], by
         calls = []
-        own: dict[str, tuple[str, Place]] = {}
         for number, item in enumerate(listed):
             place = self._place("agents", number)
             if isinstance(item, str) and item.strip() and (name := self._resolved(item, place)):
                 calls.append(AgentCall(name=name, at=place))
-                if name in self.project.names.values():
-                    own.setdefault(item, (name, place))
         if self.where.editor:
-            note_inexact(self.reader.files, own)
+            note_inexact(self.reader.files, calls, self.project.names)
         return calls, None
 
     def _handoffs(self) -> Iterator[AgentCall]:
