@@ -136,8 +136,9 @@ PROTECTED_FILES = (
     ".woodpecker.yaml", "azure-pipelines.yml", "bitbucket-pipelines.yml", "jenkinsfile", "buildspec.yml",
     "appveyor.yml", ".appveyor.yml", ".semaphore", ".readthedocs.yaml", ".gitpod.yml", ".vscode", ".idea",
     ".devcontainer", ".devcontainer.json", ".zed", ".fleet", "*.code-workspace", ".codesandbox", ".helix", ".replit",
-    ".run", ".theia", ".agent", ".claude", ".claude-plugin", ".codex", ".continue", ".cursor", ".fast-agent", ".gemini",
-    ".kilocode", ".kiro", ".opencode", ".qwen", ".windsurf", ".mcp.json", ".env", ".env.*", ".envrc", "*.env",
+    ".run", ".theia", ".agent", ".claude", ".claude-plugin", ".codex", ".codex-plugin", ".continue", ".cursor",
+    ".cursor-plugin", ".fast-agent", ".gemini", ".kilocode", ".kiro", ".opencode", ".qwen", ".windsurf", ".mcp.json",
+    ".env", ".env.*", ".envrc", "*.env",
     ".mise", "mise", ".mise.toml", ".mise.*.toml", "mise.toml", "mise.*.toml", "conftest.py", "sitecustomize.py",
     "usercustomize.py",
 )  # fmt: skip
