@@ -288,10 +288,12 @@ class _PluginReader:
         if not lying:
             self.files.note("LDO250", at, f"the plugin has no `{path}`{self._of_link(path)}")
             return
-        has_deeper = any(each.endswith("/SKILL.md") for each in lying)
+        deeper = {each for each in lying if each.endswith("/SKILL.md")}
+        by_default = {*skills_in(self.files, self._at("skills"))} if not self.shares else set()
         is_default = path == self._at("commands") and not any(True for _ in self._values("commands"))
-        hint = f"a skill lies in a folder of `{path}` itself" if has_deeper else line_out(at)
+        hint = line_out(at) if deeper <= by_default else f"a skill lies in a folder of `{path or '.'}` itself"
         anyway = "; its commands are loaded anyway" if is_default else ""
+        anyway = "; the folder `skills` is loaded anyway" if deeper and deeper <= by_default else anyway
         message = f"`{path or '.'}` has no skill (`NAME/SKILL.md`), so `skills` loads none from it{anyway}"
         self.files.note("LDO250", at, message, hint)
 
