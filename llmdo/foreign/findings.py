@@ -370,8 +370,6 @@ def _why_everything(spec: ForeignFormat, agent: Agent, late: LateHeader | None) 
         return "its header has no keys"
     if in_a_header(agent.at) and not agent.header:
         return "its file has no header"
-    if isinstance(listed, list) and spec.switches_tools:
-        return f"its `tools` is a list, where {spec.product} reads a table"
     lost = below_cut(agent.at.document.source)
     if "tools" in lost.keys and listed is None:
         return f"its header ends at the `---` of line {lost.line}, above its `tools`"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from llmdo.base.diagnostic import excerpt, nearest
 from llmdo.base.parts import table, text
 from llmdo.base.values import dataclass, replace
-from llmdo.features.opencode import AGENTS, PLUGINS, SETTINGS, TOOLS, references, settings
+from llmdo.features.opencode import AGENTS, PLUGINS, SETTINGS, TOOLS, references, schema, settings
 from llmdo.features.opencode.code import OpencodeCode, code_of
 from llmdo.features.opencode.headers import refusal
 from llmdo.features.opencode.lifted import note_lifted, restoring
@@ -101,7 +101,11 @@ def read(tree: Tree) -> Team:
     # A module that is given alone is no agent.
     modules = (*PLUGINS, *TOOLS)
     paths = () if tree.only and files.named(modules) else files.find(AGENTS)
-    for name, content in _agents_in(files, paths):
+    read_agents = [*_agents_in(files, paths)]
+    if refused := [*schema.refusals(*_tables(documents, read_agents))]:
+        problems = (*files.problems, *refused)
+        return Team(format="opencode", agents=(), files=files.paths, problems=problems, starts="allowed")
+    for name, content in read_agents:
         _declare(declared, name, Place(content.document, ()), content.prompt)
     project = _OpencodeProject(files, documents, declared, code_of(files, documents))
     loaded = tuple(project.with_events()) if documents or declared or project.code.at else ()
@@ -113,6 +117,21 @@ def read(tree: Tree) -> Team:
         starts="allowed",  # with the client, and nobody is asked
         max_depth=max((agent.max_depth or 0 for agent in loaded), default=1),
     )
+
+
+def _tables(
+    documents: Sequence[Document], agents: Iterable[tuple[str, reading.Text]]
+) -> tuple[list[Place], list[Place]]:
+    """The tables of agents, in files without a problem, and those of the settings."""
+    whole = [each for each in documents if not each.problems]
+    tables = [
+        Place(document, (key, name))
+        for document in whole
+        for key in (MODES, "agent")
+        for name in table(document.data, key)
+    ]
+    headers = [Place(text.document, ()) for _, text in agents if not text.document.problems]
+    return [*tables, *headers], [Place(document, ()) for document in whole]
 
 
 def _agents_in(files: Files, paths: Iterable[str]) -> Iterator[tuple[str, reading.Text]]:

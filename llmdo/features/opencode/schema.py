@@ -1,0 +1,149 @@
+"""Agents and permissions that opencode's schema refuses: with one such value in its files it does not start.
+
+Watched with 1.18.33, by `debug agent` and `debug config`. In a file, `description` and `prompt` may be anything.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, NamedTuple
+
+from llmdo.base.diagnostic import Related, excerpt, finding
+from llmdo.foreign.files import MOST_PLACES
+from llmdo.syntax.document import Place
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from llmdo.base.diagnostic import Diagnostic
+
+ACTIONS = ("allow", "ask", "deny")
+_MODES = ("subagent", "primary", "all")
+_COLORS = frozenset({"primary", "secondary", "accent", "success", "warning", "error", "info"})
+_COLOR = re.compile(r"#[0-9a-fA-F]{6}")
+_WITHOUT_PATTERNS = frozenset({"doom_loop", "question", "todowrite", "webfetch", "websearch"})
+"""The tools whose permission is one word, not a table of patterns."""
+_NO_START = "so opencode refuses its whole configuration and does not start: none of its agents is in force"
+
+
+class _Kind(NamedTuple):
+    """A kind of value: whether one is of it, what another one is, and the hint for that."""
+
+    holds: Callable[[object], bool]
+    lack: str
+    hint: str
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _is_count(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value > 0
+
+
+def _is_color(value: object) -> bool:
+    return isinstance(value, str) and (value in _COLORS or _COLOR.fullmatch(value) is not None)
+
+
+_OUT = "or take this line out"
+_TEXT = _Kind(lambda value: isinstance(value, str), "no text", f"write a text, {_OUT}")
+_NUMBER = _Kind(_is_number, "no number", f"write a number without quotes, {_OUT}")
+_COUNT = _Kind(_is_count, "no whole number above 0", f"write a whole number above 0, {_OUT}")
+_SWITCH = _Kind(
+    lambda value: isinstance(value, bool), "neither `true` nor `false`", f"write one of the two, {_OUT}"
+)
+_TABLE = _Kind(lambda value: isinstance(value, dict), "no table", f"write a table, {_OUT}")
+_TOOLS = _Kind(
+    lambda value: isinstance(value, dict),
+    "no table",
+    'write `permission: {"*": deny, read: allow, grep: allow}` in place of `tools`, and what else it needs',
+)
+_MODE = _Kind(
+    lambda value: value in _MODES,
+    "none of `subagent`, `primary` and `all`",
+    f"write one of the three, {_OUT}",
+)
+_COLOUR = _Kind(
+    _is_color,
+    "neither `#` and six digits nor a name such as `info`",
+    f'write one such as `"#aabbcc"`, {_OUT}',
+)
+_OF_AGENT = {
+    "color": _COLOUR,
+    "disable": _SWITCH,
+    "hidden": _SWITCH,
+    "maxSteps": _COUNT,
+    "mode": _MODE,
+    "model": _TEXT,
+    "options": _TABLE,
+    "steps": _COUNT,
+    "temperature": _NUMBER,
+    "tools": _TOOLS,
+    "top_p": _NUMBER,
+    "variant": _TEXT,
+}
+_ACTION = _Kind(
+    lambda value: value in ACTIONS, "none of `allow`, `ask` and `deny`", f"write one of the three, {_OUT}"
+)
+_RULES = _Kind(
+    _ACTION.holds, "neither a table nor one of `allow`, `ask` and `deny`", f"write one of these, {_OUT}"
+)
+
+
+def refusals(agents: Iterable[Place], settings: Iterable[Place]) -> Iterator[Diagnostic]:
+    """A finding for each kind of value at a key that the schema refuses: of agents, and of settings that are alike."""
+    refused: dict[tuple[str, str], list[tuple[Place, _Kind]]] = {}
+    of_agents = (each for at in agents for each in _of_agent(at))
+    of_settings = (each for at in settings for key in ("permission", "tools") for each in _of_key(at, key))
+    for at, kind in (*of_agents, *of_settings):
+        refused.setdefault((str(at.route[-1]), kind.lack), []).append((at, kind))
+    for (key, lack), ((first, kind), *others) in refused.items():
+        message = f"`{excerpt(key)}` is {lack}, {_NO_START}"
+        related = [Related(at.location, "and here") for at, _ in others[:MOST_PLACES]]
+        yield finding("LDO153", first.location, message, hint=kind.hint, related=related)
+
+
+def _of_agent(at: Place) -> Iterator[tuple[Place, _Kind]]:
+    table = at.data
+    if not isinstance(table, dict):
+        yield at, _TABLE
+        return
+    for key, kind in _OF_AGENT.items():
+        if key in table and not kind.holds(table[key]):
+            yield _within(at, key), kind
+        elif key == "tools":
+            yield from _of_key(at, key)
+    yield from _of_key(at, "permission")
+
+
+def _of_key(at: Place, key: str) -> Iterator[tuple[Place, _Kind]]:
+    """The values of `permission` or `tools` that the schema refuses."""
+    table = at.data
+    if not isinstance(table, dict) or key not in table:
+        return
+    value, place = table[key], _within(at, key)
+    if key == "tools":
+        if not isinstance(value, dict):
+            yield place, _TOOLS
+            return
+        yield from (
+            (_within(place, tool), _SWITCH) for tool, each in value.items() if not _SWITCH.holds(each)
+        )
+        return
+    if not isinstance(value, dict):
+        if not _RULES.holds(value):
+            yield place, _RULES
+        return
+    for tool, rule in value.items():
+        own = _within(place, tool)
+        if isinstance(rule, dict) and tool not in _WITHOUT_PATTERNS:
+            yield from (
+                (_within(own, pattern), _ACTION) for pattern, each in rule.items() if not _ACTION.holds(each)
+            )
+        elif not _ACTION.holds(rule):
+            yield own, _ACTION
+
+
+def _within(at: Place, key: str) -> Place:
+    return Place(at.document, (*at.route, key), of_key=True)
