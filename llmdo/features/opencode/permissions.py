@@ -12,16 +12,17 @@ from llmdo.base.values import replace
 from llmdo.features.opencode.patterns import instead, joint, may_be_text, undecided, where
 from llmdo.features.opencode.table import SEARCH, SEARCHING_MODELS, TABLE
 from llmdo.foreign import reading, servers
-from llmdo.foreign.files import COUNTS, renaming
+from llmdo.foreign.files import COUNTS, renaming, surplus
 from llmdo.foreign.instead import ASKED
 from llmdo.foreign.lines import WRITES_THERE
+from llmdo.foreign.meaning import surely_meant
 from llmdo.foreign.permissions import LAST, WORDS, PermissionRule, PermissionRuling, RuleTable, part
 from llmdo.policy.authority import STRICTNESS
 from llmdo.policy.shell.rules import UNLISTED
 from llmdo.syntax.document import Place
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from llmdo.foreign.files import Files
     from llmdo.foreign.lines import Line
@@ -32,6 +33,11 @@ if TYPE_CHECKING:
 
 _LINES = {line.tool: line for line in TABLE}
 OLD_NAMES = {"write": "edit", "patch": "edit", "multiedit": "edit", "ls": "list"}
+_BY_MEANING = {
+    "command": "bash", "edit": "edit", "fetch": "webfetch", "find": "glob", "grep": "grep", "list": "list",
+    "read": "read", "search": "websearch", "write": "edit",
+}  # fmt: skip
+"""The keys of `permission` by what their tools do."""
 _MODEL = re.compile(r"[\w.@-]+/[^{}$]+")
 """A model by its provider and its name, not by a variable."""
 TASK = "task"
@@ -198,13 +204,39 @@ def _permission(files: Files, at: Place) -> Decided:
     return rules
 
 
-def _renamed(key: Place, name: str, permission: Iterable[str]) -> str | None:
-    """The hint about an older name in `permission`, of which the first of several that mean the same is renamed."""
-    now = OLD_NAMES[name]
-    first = next(each for each in permission if OLD_NAMES.get(each) == now)
+def _renamed(
+    key: Place, name: str, permission: Iterable[str], words: str = "it is called `{}` here"
+) -> str | None:
+    """The hint about a name in `permission` that is not today's, of which the first of several alike is renamed."""
+    now = _meant(name)
+    first = next(each for each in permission if each not in _LINES and _meant(each) == now)
     if now not in permission and first != name:
         return f"take this out: `{first}` is to be called `{now}` as well"
-    return renaming(key, name, now, "it is called `{}` here", COUNTS)
+    return renaming(key, name, now, words, COUNTS)
+
+
+def _meant(name: str) -> str | None:
+    """The tool of opencode that a name means: its own, an older one, or that of another client."""
+    return name if name in _LINES else OLD_NAMES.get(name) or surely_meant(name, (), _BY_MEANING)
+
+
+def note_of_others(files: Files, tables: Iterable[Place], has: Callable[[str], bool]) -> None:
+    """Notes the tools of other clients in `tools` and `permission` of tables.
+
+    `has`: whether there may be such a tool, of a server or in code.
+    """
+    for at in tables:
+        for header in ("tools", "permission"):
+            listed = table(at.data, header)
+            for name in listed:
+                if name in _LINES or name in OLD_NAMES or not _meant(name) or has(name):
+                    continue
+                key = _within(at, header, name, of_key=True)
+                alike = (each for each in listed if each in OLD_NAMES and OLD_NAMES[each] == _meant(name))
+                older = next(alike, None) if header == "tools" else None
+                hint = surplus(older) if older else _renamed(key, name, listed, "did you mean `{}`?")
+                message = f"opencode does not know the tool `{excerpt(name)}`, so this does nothing"
+                files.note("LDO151", key, message, hint)
 
 
 def _rule(files: Files, tool: str, pattern: str, at: Place) -> Iterator[PermissionRule]:

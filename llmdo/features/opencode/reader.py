@@ -17,6 +17,7 @@ from llmdo.features.opencode.permissions import (
     TASK,
     about_call,
     grants_by,
+    note_of_others,
     rules_of,
     rules_of_agent,
     searches,
@@ -242,7 +243,9 @@ class _OpencodeProject:
 
     def agents(self) -> Iterator[Agent]:
         """Every agent that is not switched off: those of its files, and those that are built in."""
-        common = [*rules_of(self.files, *(Place(document, ()) for document in self.documents))]
+        settings_at = [Place(document, ()) for document in self.documents]
+        common = [*rules_of(self.files, *settings_at)]
+        self._judge_tools(settings_at)
         known: dict[str, tuple[Server, Place]] = {}
         for document in self.documents:
             settings.judge(self.files, document)
@@ -326,6 +329,15 @@ class _OpencodeProject:
                 meant = renaming(agent.place(key), key, nearest(key, KEYS - {_OLD}), counts=COUNTS)
                 self.files.note("LDO151", agent.place(key), message, meant)
 
+    def _judge_tools(self, tables: Iterable[Place]) -> None:
+        """Notes the tools in tables that other clients have, and this project has not either."""
+        names = [name for document in self.documents for name in table(document.data, "mcp")]
+        note_of_others(
+            self.files,
+            tables,
+            lambda tool: self.code.may_have(tool) or any(tool.startswith(f"{name}_") for name in names),
+        )
+
     def _agent(
         self,
         name: str,
@@ -341,12 +353,13 @@ class _OpencodeProject:
         below = built_in_rules(name, at)
         mode = _mode(name, header)
         own = [*rules_of_agent(self.files, agent.tables)] if is_declared else []
+        self._judge_tools(agent.tables if is_declared else ())
         rules = [*below, *common, *own]
         description, model = header.get("description"), header.get("model")
         has_few = any(rule.tool == "*" for rule in below)
         toolset = None if own or not is_declared else _OF_ITS_KIND if has_few else EVERY_TOOL
         model_of = self._model(header, mode)
-        note_lifted(self.files, agent.tables, common, own)
+        note_lifted(self.files, agent.tables, common, own, known)
         grants = [*restoring([*grants_by(rules, at, known, toolset, model_of)], agent.tables, rules, own)]
         grants += self.code.grants(rules)
         self.code.judge(own)
