@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 from llmdo.base.diagnostic import excerpt
 from llmdo.base.parts import table
 from llmdo.base.values import replace
-from llmdo.features.opencode.patterns import instead, joint, may_be_text, undecided, where
+from llmdo.features.opencode.patterns import instead, is_about, joint, may_be_text, undecided, where
 from llmdo.features.opencode.table import SEARCH, SEARCHING_MODELS, TABLE
 from llmdo.foreign import reading, servers
+from llmdo.foreign.commands import options_of, with_option
 from llmdo.foreign.files import COUNTS, renaming, surplus
 from llmdo.foreign.instead import ASKED
 from llmdo.foreign.lines import WRITES_THERE
@@ -40,6 +41,8 @@ _BY_MEANING = {
 """The keys of `permission` by what their tools do."""
 _MODEL = re.compile(r"[\w.@-]+/[^{}$]+")
 """A model by its provider and its name, not by a variable."""
+_MOST_RULES = 300
+"""Rules of one agent that are compared with each other: nobody writes more."""
 TASK = "task"
 """The tool that calls other agents."""
 COMMANDS = "bash"
@@ -317,9 +320,25 @@ def _grants(
         yield replace(
             grant,
             rule_at=grant.rule_at if is_own or ruling.decision != "allowed" else None,
+            held_options=tuple(_held_options(rules, ruling)),
             unasked_by=tuple(rule.pattern or "" for rule in alike) if ruling is not rulings[0] else (),
             loss=ASKED if alike else "",
         )
+
+
+def _held_options(rules: Sequence[PermissionRule], ruling: PermissionRuling) -> Iterator[str]:
+    """The options by which the commands that a rule allows would run any other, and about which another one decides."""
+    if ruling.rule is None or UNLISTED not in ruling.capabilities or len(rules) > _MOST_RULES:
+        return
+    pattern = ruling.rule.pattern or ""
+    about = RULES.about(rules, ruling.rule.tool)
+    for option in options_of(pattern):
+        deciding = (
+            next((each for each in reversed(about) if is_about(each.pattern or "", example)), ruling.rule)
+            for example in with_option(pattern, option)
+        )
+        if all(each.decision != "allowed" for each in deciding):
+            yield option
 
 
 def _is_alike(ruling: PermissionRuling, other: PermissionRuling) -> bool:
