@@ -300,7 +300,7 @@ class _OpencodeProject:
         """Whether opencode may start a server as it is declared, which is noted if not."""
         if not isinstance(table(at.data).get("command"), str):
             return True
-        message = "opencode takes the `command` of a server as a list of words, so it does not start this one"
+        message = f"opencode takes the `command` of a server as a list of words, so {settings.REFUSED}"
         place = Place(at.document, (*at.route, "command"))
         self.files.note("LDO151", place, message, "write it as a list, with what stands in `args`")
         return False
