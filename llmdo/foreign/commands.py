@@ -28,6 +28,8 @@ _STEM = re.compile(r"[^\s:*]\*\s*$")
 """The end of a pattern that lets its last word go on, as `git log*` does."""
 _LITERAL = re.compile(r".*\*.*:\*\s*", re.DOTALL)
 """A pattern before whose `:*` another `*` stands: clients take all before `:*` as it is, and no command begins so."""
+_SHORT = len("-x")
+"""The letters of an option whose value may follow in the same word."""
 _RULE = re.compile(r"(?:Bash|run_shell_command|shell)\((?P<pattern>[^()]*)\)")
 """A rule about commands, as the permissions of agents have it."""
 _COMMAND = re.compile(r"(?:Bash|PowerShell|ShellTool|run_shell_command|shell)\([^()]*\)")
@@ -206,9 +208,36 @@ def gone_on(pattern: str) -> Iterator[str]:
         yield from (f"{' '.join(before)} {each} *" for each in sorted(others) if each.startswith(stem))
 
 
-def through(tool: str) -> str:
-    """The rest of a sentence about a rule whose commands run any other, if an option or a word of theirs does that."""
+def options_of(pattern: str) -> tuple[str, ...]:
+    """The options by which the matching commands run any other, as far as they are known; the best known first."""
+    words = _plain(tuple(map(_name, _REST.sub("", pattern).split())))
+    beginnings = (words[:length] for length in range(len(words), 0, -1))
+    beginning = next((each for each in beginnings if each in _RUN_BY_OPTION), None)
+    return OPEN_BY_OPTION.get(" ".join(beginning), (_RUN_BY_OPTION[beginning],)) if beginning else ()
+
+
+def with_option(pattern: str, option: str) -> tuple[str, ...]:
+    """Examples of the matching commands with this option: first or last, its value in the same word or not."""
+    start = _REST.sub("", pattern).replace("*", "x")
+    forms = [f"{option} x"]
+    if option.startswith("--"):
+        forms.append(f"{option}=x")
+    elif len(option) == _SHORT:
+        forms.append(f"{option}x")
+    return tuple(f"{start} {before}{form}" for before in ("", "x ") for form in forms)
+
+
+def through(tool: str, held: Collection[str] = ()) -> str:
+    """The rest of a sentence about a rule whose commands run any other, if an option or a word of theirs does that.
+
+    `held` are the options about which another rule decides, by a text of them that need not be there: a quote, or less
+    of a long name, and it is about none.
+    """
     pattern = tool.partition("(")[2].removesuffix(")")
+    if held:
+        free = [each for each in options_of(pattern) if each not in held]
+        which = f"`{free[0]}`" if free else f"`{next(iter(held))}` spelt otherwise than in the rule about it"
+        return f", through {which}"
     words = _plain(tuple(map(_name, _REST.sub("", pattern).split())))
     options = (_RUN_BY_OPTION.get(words[:length]) for length in range(len(words), 0, -1))
     longer = (

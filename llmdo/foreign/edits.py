@@ -60,6 +60,8 @@ _OF_COMMANDS = "env"
 _NO_CALLS = "it then calls no other agent"
 _HANDOFFS_STAY = "; by {} a person may still start others"
 _NOR = ", nor does any without a rule about it"
+_LOADED = "tool "
+"""The beginning of the name of an event that loads a tool in code."""
 _STILL = {"search": "still brings words if its model has it", "words": "may still bring words"}
 """The rest of a sentence about tools that may bring words, by the part of a flow that is not known."""
 Spot = tuple[str, str, str]
@@ -225,9 +227,9 @@ def still_searches(names: Iterable[str]) -> str:
 
 
 def tools_text(spots: Iterable[Spot]) -> str:
-    """The first tools of several, as a sentence has them."""
+    """The first tools of several, as a sentence has them: a tool in code and the loading of it are one."""
     return names_text(
-        NUMBERED.sub("", toolset) if tool == "*" or worker.startswith(EVENTS) else tool
+        NUMBERED.sub("", toolset).removeprefix(_LOADED) if tool == "*" or worker.startswith(EVENTS) else tool
         for worker, toolset, tool in spots
     )
 

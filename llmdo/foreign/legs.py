@@ -130,7 +130,8 @@ def by_option(project: Foreign, flow: Flow) -> str:
         return ""
     of_codex = way.tool.removeprefix(_UNSANDBOXED)
     pattern = given.rule_at.route[-1] if given.rule_at.route else ""
-    return through(f"{way.tool}({of_codex if of_codex != way.tool else pattern})")
+    rule = f"{way.tool}({of_codex if of_codex != way.tool else pattern})"
+    return through(rule, given.held_options)
 
 
 def _plainest(project: Foreign, flow: Flow, private: FlowLeg) -> tuple[FlowLeg, Place] | None:

@@ -105,20 +105,33 @@ class OpencodeCode:
                 able = script_abilities(tool.path or "", source.text) if source else ()
                 yield from _grant(name, name, tool.at, (capability_of(name), *map(str, able)), rules)
         for plugin in self.plugins:
-            if PurePosixPath(plugin.at.document.source.path).name in _OF_TERMINAL:
-                continue
-            source = self.files.source(plugin.path) if plugin.path else None
-            if source is None or _GIVES_TOOLS.search(source.text):
+            if self._may_give_tools(plugin):
                 unknown = (capability_of(plugin.name), str(UNTRUSTED))
                 every = f"tools of plugin {plugin.name}"
                 yield from _grant(every, every, plugin.at, unknown, rules)
 
+    def may_have(self, name: str) -> bool:
+        """Whether a tool in code may have this name."""
+        return any(matches(each, name) for each in self._tool_names) or any(
+            map(self._may_give_tools, self.plugins)
+        )
+
+    @property
+    def _tool_names(self) -> list[str]:
+        sources = ((tool.name, self.files.source(tool.path or "")) for tool in self.tools)
+        return [each for name, source in sources for each in _names(name, source.text if source else "")]
+
+    def _may_give_tools(self, plugin: LoadedModule) -> bool:
+        """Whether a plugin may have tools, as those of the terminal have none."""
+        if PurePosixPath(plugin.at.document.source.path).name in _OF_TERMINAL:
+            return False
+        source = self.files.source(plugin.path) if plugin.path else None
+        return source is None or _GIVES_TOOLS.search(source.text) is not None
+
     def judge(self, rules: Iterable[PermissionRule]) -> None:
         """Notes the rules that ask about a tool in code, which nothing obeys."""
-        sources = ((tool.name, self.files.source(tool.path or "")) for tool in self.tools)
-        names = [each for name, source in sources for each in _names(name, source.text if source else "")]
         for rule in rules:
-            about = [name for name in names if matches(rule.tool, name)]
+            about = [name for name in self._tool_names if matches(rule.tool, name)]
             if about and rule.tool != "*" and rule.decision == "needs_approval":
                 message = (
                     f"opencode asks nobody about the tool `{excerpt(about[0])}`, which is code of the project"

@@ -11,14 +11,14 @@ from llmdo.base.diagnostic import excerpt, place
 from llmdo.base.parts import table
 from llmdo.base.values import replace
 from llmdo.features.opencode.patterns import joint
-from llmdo.features.opencode.permissions import COMMANDS, OLD_NAMES, RULES
+from llmdo.features.opencode.permissions import COMMANDS, OLD_NAMES, RULES, matches
 from llmdo.features.opencode.table import TABLE
 from llmdo.foreign.instead import ASKED, HEADER
 from llmdo.foreign.team import MAX_NAME
 from llmdo.syntax.document import Place
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Collection, Iterator, Sequence
 
     from llmdo.foreign.files import Files
     from llmdo.foreign.permissions import PermissionRule
@@ -32,12 +32,19 @@ _COMMANDS = next(line for line in TABLE if line.tool == COMMANDS)
 
 
 def note_lifted(
-    files: Files, tables: Sequence[Place], common: Sequence[PermissionRule], own: Sequence[PermissionRule]
+    files: Files,
+    tables: Sequence[Place],
+    common: Sequence[PermissionRule],
+    own: Sequence[PermissionRule],
+    known: Collection[str],
 ) -> None:
-    """Notes the tools that an agent in `tables` allows as a whole, of which the project holds parts back."""
+    """Notes the tools that an agent in `tables` allows as a whole, of which the project holds parts back.
+
+    `known` are the servers that it may have; no rule asks about a tool in code, nor about one that is not there.
+    """
     for rule in _switched_on(own):
         held = _held(common, rule.tool)
-        if not held:
+        if not held or not _is_there(rule.tool, known):
             continue
         message = f"{_what(held)}; an agent's rules come last, and this one allows all of it"
         switches = _switches(tables, rule)
@@ -109,6 +116,12 @@ def _switched_on(own: Sequence[PermissionRule]) -> Iterator[PermissionRule]:
         is_of_tools = len(rule.at.route) > 1 and rule.at.route[-2] == HEADER
         if is_of_tools and rule.decision == "allowed" and RULES.about(own, rule.tool)[-1] is rule:
             yield rule
+
+
+def _is_there(tool: str, known: Collection[str]) -> bool:
+    """Whether a name, perhaps with wildcards, is about a tool of opencode, or of one of these servers."""
+    is_own = any(matches(tool, line.tool) for line in TABLE)
+    return is_own or any(tool.startswith(f"{name}_") or matches(tool, f"{name}_") for name in known)
 
 
 def _held(rules: Sequence[PermissionRule], tool: str) -> list[PermissionRule]:

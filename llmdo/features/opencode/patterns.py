@@ -44,6 +44,13 @@ def undecided(pattern: str) -> str:
     return name if name in _UNDECIDED and not joint(pattern) else ""
 
 
+def is_about(pattern: str, text: str) -> bool:
+    """Whether a pattern is about a command; a last `*` behind a blank is also about none."""
+    form = re.escape(pattern).replace(r"\*", ".*").replace(r"\?", ".")
+    form = re.sub(r"\\ \.\*$", r"(?: .*)?", form)
+    return re.fullmatch(form, text, re.DOTALL) is not None
+
+
 def may_be_text(pattern: str) -> bool:
     """Whether the signs between commands in a pattern may be part of the text of one.
 
@@ -139,15 +146,8 @@ def _deciding(part: str, others: Mapping[str, Decision]) -> list[str]:
     examples = [part] if stem == part else [stem, f"{stem} x"] if part == f"{stem}*" else [f"{stem} x"]
     patterns = sorted((each for each in others if not joint(each)), key=lambda each: each != "*")
     texts = [_ANY.sub("x", example) for example in examples]
-    deciding = [next((each for each in reversed(patterns) if _matches(each, text)), "") for text in texts]
+    deciding = [next((each for each in reversed(patterns) if is_about(each, text)), "") for text in texts]
     return [*dict.fromkeys(deciding)]
-
-
-def _matches(pattern: str, text: str) -> bool:
-    """Whether a pattern is about a command; a last `*` behind a blank is also about none."""
-    form = re.escape(pattern).replace(r"\*", ".*").replace(r"\?", ".")
-    form = re.sub(r"\\ \.\*$", r"(?: .*)?", form)
-    return re.fullmatch(form, text, re.DOTALL) is not None
 
 
 def _listed(names: Iterable[str], word: str) -> str:

@@ -9,19 +9,21 @@ from typing import TYPE_CHECKING
 from llmdo.base.diagnostic import excerpt
 from llmdo.base.parts import table
 from llmdo.base.values import replace
-from llmdo.features.opencode.patterns import instead, joint, may_be_text, undecided, where
+from llmdo.features.opencode.patterns import instead, is_about, joint, may_be_text, undecided, where
 from llmdo.features.opencode.table import SEARCH, SEARCHING_MODELS, TABLE
 from llmdo.foreign import reading, servers
-from llmdo.foreign.files import COUNTS, renaming
+from llmdo.foreign.commands import options_of, with_option
+from llmdo.foreign.files import COUNTS, renaming, surplus
 from llmdo.foreign.instead import ASKED
 from llmdo.foreign.lines import WRITES_THERE
+from llmdo.foreign.meaning import surely_meant
 from llmdo.foreign.permissions import LAST, WORDS, PermissionRule, PermissionRuling, RuleTable, part
 from llmdo.policy.authority import STRICTNESS
 from llmdo.policy.shell.rules import UNLISTED
 from llmdo.syntax.document import Place
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from llmdo.foreign.files import Files
     from llmdo.foreign.lines import Line
@@ -32,8 +34,15 @@ if TYPE_CHECKING:
 
 _LINES = {line.tool: line for line in TABLE}
 OLD_NAMES = {"write": "edit", "patch": "edit", "multiedit": "edit", "ls": "list"}
+_BY_MEANING = {
+    "command": "bash", "edit": "edit", "fetch": "webfetch", "find": "glob", "grep": "grep", "list": "list",
+    "read": "read", "search": "websearch", "write": "edit",
+}  # fmt: skip
+"""The keys of `permission` by what their tools do."""
 _MODEL = re.compile(r"[\w.@-]+/[^{}$]+")
 """A model by its provider and its name, not by a variable."""
+_MOST_RULES = 300
+"""Rules of one agent that are compared with each other: nobody writes more."""
 TASK = "task"
 """The tool that calls other agents."""
 COMMANDS = "bash"
@@ -198,13 +207,39 @@ def _permission(files: Files, at: Place) -> Decided:
     return rules
 
 
-def _renamed(key: Place, name: str, permission: Iterable[str]) -> str | None:
-    """The hint about an older name in `permission`, of which the first of several that mean the same is renamed."""
-    now = OLD_NAMES[name]
-    first = next(each for each in permission if OLD_NAMES.get(each) == now)
+def _renamed(
+    key: Place, name: str, permission: Iterable[str], words: str = "it is called `{}` here"
+) -> str | None:
+    """The hint about a name in `permission` that is not today's, of which the first of several alike is renamed."""
+    now = _meant(name)
+    first = next(each for each in permission if each not in _LINES and _meant(each) == now)
     if now not in permission and first != name:
         return f"take this out: `{first}` is to be called `{now}` as well"
-    return renaming(key, name, now, "it is called `{}` here", COUNTS)
+    return renaming(key, name, now, words, COUNTS)
+
+
+def _meant(name: str) -> str | None:
+    """The tool of opencode that a name means: its own, an older one, or that of another client."""
+    return name if name in _LINES else OLD_NAMES.get(name) or surely_meant(name, (), _BY_MEANING)
+
+
+def note_of_others(files: Files, tables: Iterable[Place], has: Callable[[str], bool]) -> None:
+    """Notes the tools of other clients in `tools` and `permission` of tables.
+
+    `has`: whether there may be such a tool, of a server or in code.
+    """
+    for at in tables:
+        for header in ("tools", "permission"):
+            listed = table(at.data, header)
+            for name in listed:
+                if name in _LINES or name in OLD_NAMES or not _meant(name) or has(name):
+                    continue
+                key = _within(at, header, name, of_key=True)
+                alike = (each for each in listed if each in OLD_NAMES and OLD_NAMES[each] == _meant(name))
+                older = next(alike, None) if header == "tools" else None
+                hint = surplus(older) if older else _renamed(key, name, listed, "did you mean `{}`?")
+                message = f"opencode does not know the tool `{excerpt(name)}`, so this does nothing"
+                files.note("LDO151", key, message, hint)
 
 
 def _rule(files: Files, tool: str, pattern: str, at: Place) -> Iterator[PermissionRule]:
@@ -285,9 +320,25 @@ def _grants(
         yield replace(
             grant,
             rule_at=grant.rule_at if is_own or ruling.decision != "allowed" else None,
+            held_options=tuple(_held_options(rules, ruling)),
             unasked_by=tuple(rule.pattern or "" for rule in alike) if ruling is not rulings[0] else (),
             loss=ASKED if alike else "",
         )
+
+
+def _held_options(rules: Sequence[PermissionRule], ruling: PermissionRuling) -> Iterator[str]:
+    """The options by which the commands that a rule allows would run any other, and about which another one decides."""
+    if ruling.rule is None or UNLISTED not in ruling.capabilities or len(rules) > _MOST_RULES:
+        return
+    pattern = ruling.rule.pattern or ""
+    about = RULES.about(rules, ruling.rule.tool)
+    for option in options_of(pattern):
+        deciding = (
+            next((each for each in reversed(about) if is_about(each.pattern or "", example)), ruling.rule)
+            for example in with_option(pattern, option)
+        )
+        if all(each.decision != "allowed" for each in deciding):
+            yield option
 
 
 def _is_alike(ruling: PermissionRuling, other: PermissionRuling) -> bool:

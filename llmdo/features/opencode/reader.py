@@ -17,6 +17,7 @@ from llmdo.features.opencode.permissions import (
     TASK,
     about_call,
     grants_by,
+    note_of_others,
     rules_of,
     rules_of_agent,
     searches,
@@ -71,6 +72,8 @@ HIDDEN = frozenset({"compaction", "summary", "title"})
 _COMPACTION = "compaction"
 """The one of them that opencode runs without tools, whatever files give it: it has those where it is called."""
 EVERY_TOOL = "every tool"
+_OF_NEXT = "permissions"
+"""The key of version 2 for what is `permission` in this one."""
 _OF_CLAUDE = "inherit"
 """What stands for the caller's model in agents of Claude Code."""
 
@@ -261,10 +264,15 @@ class _OpencodeProject:
 
     def agents(self) -> Iterator[Agent]:
         """Every agent that is not switched off: those of its files, and those that are built in."""
-        common = [*rules_of(self.files, *(Place(document, ()) for document in self.documents))]
+        settings_at = [Place(document, ()) for document in self.documents]
+        common = [*rules_of(self.files, *settings_at)]
+        self._judge_tools(settings_at)
         known: dict[str, tuple[Server, Place]] = {}
         for document in self.documents:
             settings.judge(self.files, document)
+            if _OF_NEXT in document.data:
+                at = Place(document, (_OF_NEXT,), of_key=True)
+                self._note_next(at, _of_next_version(at))
             known.update(settings.servers_in(document))
         known = {name: each for name, each in known.items() if self._may_start(each[1])}
         servers.judge(self.files, known)
@@ -316,7 +324,7 @@ class _OpencodeProject:
         """Whether opencode may start a server as it is declared, which is noted if not."""
         if not isinstance(table(at.data).get("command"), str):
             return True
-        message = "opencode takes the `command` of a server as a list of words, so it does not start this one"
+        message = f"opencode takes the `command` of a server as a list of words, so {settings.REFUSED}"
         place = Place(at.document, (*at.route, "command"))
         self.files.note("LDO151", place, message, "write it as a list, with what stands in `args`")
         return False
@@ -338,12 +346,30 @@ class _OpencodeProject:
     def _judge_keys(self, agent: _Declaration, header: Iterable[str]) -> None:
         """Notes the keys of an agent that are certainly misspelt."""
         for key in header:
-            if reading.misspelt(key, KEYS):
+            at = agent.place(key)
+            if key == _OF_NEXT and (why := _of_next_version(at)):
+                self._note_next(at, why)
+            elif reading.misspelt(key, KEYS):
                 message = (
                     f"opencode does not know `{excerpt(key)}`, and only hands it on to the model's provider"
                 )
                 meant = renaming(agent.place(key), key, nearest(key, KEYS - {_OLD}), counts=COUNTS)
                 self.files.note("LDO151", agent.place(key), message, meant)
+
+    def _note_next(self, at: Place, message: str) -> None:
+        """Notes permissions of version 2; a table of them has the form of this version's."""
+        is_table = isinstance(at.data, dict)
+        meant = renaming(at, _OF_NEXT, "permission", counts=COUNTS) if is_table else None
+        self.files.note("LDO151", at, message, meant)
+
+    def _judge_tools(self, tables: Iterable[Place]) -> None:
+        """Notes the tools in tables that other clients have, and this project has not either."""
+        names = [name for document in self.documents for name in table(document.data, "mcp")]
+        note_of_others(
+            self.files,
+            tables,
+            lambda tool: self.code.may_have(tool) or any(tool.startswith(f"{name}_") for name in names),
+        )
 
     def _agent(
         self,
@@ -360,12 +386,13 @@ class _OpencodeProject:
         below = built_in_rules(name, at)
         mode = _mode(name, header)
         own = [*rules_of_agent(self.files, agent.tables)] if is_declared else []
+        self._judge_tools(agent.tables if is_declared else ())
         rules = [*below, *common, *own]
         description, model = header.get("description"), header.get("model")
         has_few = any(rule.tool == "*" for rule in below)
         toolset = None if own or not is_declared else _OF_ITS_KIND if has_few else EVERY_TOOL
         model_of = self._model(header, mode)
-        note_lifted(self.files, agent.tables, common, own)
+        note_lifted(self.files, agent.tables, common, own, known)
         grants = [*restoring([*grants_by(rules, at, known, toolset, model_of)], agent.tables, rules, own)]
         grants += self.code.grants(rules)
         self.code.judge(own)
@@ -428,6 +455,21 @@ class _OpencodeProject:
                 key = rule.at._replace(of_key=True)
                 message = f"there is no agent `{excerpt(called)}` that could be called"
                 self.files.lacking_agent(key, message, called, names)
+
+
+def _of_next_version(at: Place) -> str:
+    """A sentence about the permissions of version 2 in an agent; empty for a table in a file of its own, a slip.
+
+    Watched with 1.18.33: it refuses settings with that key, and makes an option of it in a header.
+    """
+    if at.location.path.endswith(".md"):
+        is_list = isinstance(at.data, list)
+        return (
+            "`permissions` is a list of rules for opencode 2, of which version 1 heeds none"
+            if is_list
+            else ""
+        )
+    return f"`permissions` is a key of opencode 2; version 1 does not know it, so {settings.REFUSED}"
 
 
 def _without_tools(agent: Agent) -> Agent:

@@ -37,6 +37,16 @@ _RENAMED = {
     "redirect_uri": "redirectUri",
 }
 """Names that other tools, or other tables, have for the same."""
+REFUSED = "it refuses its whole configuration and does not start"
+"""What opencode does with settings of a form that it does not know (watched with 1.18.33)."""
+_KINDS = {
+    "http": "remote",
+    "sse": "remote",
+    "stdio": "local",
+    "streamable-http": "remote",
+    "streamable_http": "remote",
+}
+"""The kinds of servers by the names that other tools have for them."""
 _NOTES = frozenset({"comment", "description", "name", "note", "notes", "title"})
 """Keys of what people write down for themselves, as they do in keys that begin with a sign."""
 
@@ -65,9 +75,19 @@ def judge(files: Files, document: Document) -> None:
             if key not in known | _NOTES and key[:1].isalpha():
                 _unknown(files, Place(document, (*at.route, key), of_key=True), what, known)
     for name, value in table(document.data, "mcp").items():
+        _judge_kind(files, Place(document, ("mcp", name, "type")))
         for key in ("environment", "headers", "url"):
             if key in _keys(value) and key in table(value):
                 _judge_variables(files, Place(document, ("mcp", name, key)))
+
+
+def _judge_kind(files: Files, at: Place) -> None:
+    """Notes the type of a server that opencode does not know."""
+    kind = text(at.data)
+    if kind and kind not in _SERVERS:
+        message = f"opencode knows no servers of the type `{excerpt(kind)}`, so {REFUSED}"
+        meant = _KINDS.get(kind.casefold()) or nearest(kind, _SERVERS)
+        files.note("LDO151", at, message, renaming(at, kind, meant))
 
 
 def _judge_variables(files: Files, at: Place) -> None:
