@@ -23,7 +23,7 @@ from llmdo.graph.clients import UNLIMITED
 from llmdo.policy.vocabulary import WITHOUT_EFFECT
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from collections.abc import Set as AbstractSet
 
     from llmdo.features.copilot.tools import KnownServer
@@ -143,13 +143,15 @@ def in_editor(
     in_editor_by_name: Mapping[str, Agent],
     only: AbstractSet[str],
     sessions: Sequence[Agent],
+    elsewhere: AbstractSet[str],
     *,
     is_nested: bool,
 ) -> Iterator[Agent]:
     """The sessions and agents; those in `only`, which call others in VS Code alone, call variants there.
 
     The variant of a called agent, in `in_editor_by_name`, is given besides the agent itself, with all that it calls
-    from there. Unless it `is_nested`, by a setting, a called agent calls none there, except after a handoff.
+    from there. Unless it `is_nested`, by a setting, a called agent calls none there, except after a handoff. One
+    that names no tools has its caller's and adds none, unless the caller is `elsewhere` as well.
     """
     has_handoffs = any(call.decision != "allowed" for agent in agents for call in agent.calls)
     callable_ = [agent for agent in agents if agent.is_callable and agent.name in {*in_editor_by_name, *only}]
@@ -173,12 +175,24 @@ def in_editor(
         given = [*_in_turn(given, only)]
     everyone = next((agent.everyone for agent in agents if agent.everyone), None)
     beside = _variants(in_editor_by_name, callable_, everyone)
+    handed = [call for agent in agents for call in agent.calls if call.decision != "allowed"]
+    free = [call.name for agent in moved if agent.name in elsewhere for call in agent.calls]
+    with_all = _reached([*free, *(_there(call.name, in_editor_by_name) for call in handed)], beside)
+    lent = {agent.name + THERE for agent in in_editor_by_name.values() if agent.inherits} - with_all.keys()
     yield from given
-    waiting = [call.name for agent in given for call in agent.calls]
+    for name in _reached([call.name for agent in given for call in agent.calls], beside):
+        yield replace(beside[name], grants=()) if name in lent else beside[name]
+
+
+def _reached(names: Iterable[str], variants: Mapping[str, Agent]) -> dict[str, None]:
+    """Those of the variants that are called by these names, or by one that is, in that order."""
+    waiting, reached = [*names], dict[str, None]()
     while waiting:
-        if agent := beside.pop(waiting.pop(), None):
-            waiting.extend(call.name for call in agent.calls)
-            yield agent
+        name = waiting.pop()
+        if name in variants and name not in reached:
+            reached[name] = None
+            waiting.extend(call.name for call in variants[name].calls)
+    return reached
 
 
 def _variants(
