@@ -253,7 +253,9 @@ def _narrower(content: Text, rules: tuple[int, int] | None, folder: str) -> str:
         )
     at = Place(content.document, ("readonly",))
     where = f" in place of `readonly: {excerpt(text(at.data))}`" if at.data is not None else " in its header"
-    return f"write `readonly: true`{where}, which leaves the tools and commands that read; it then edits no file"
+    return (
+        f"write `readonly: true`{where}, which leaves the tools and commands that read; it then edits no file"
+    )
 
 
 def _agent(files: Files, home: _Home, path: str, content: Text, folder: str) -> Agent:
