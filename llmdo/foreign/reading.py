@@ -46,6 +46,7 @@ _REST_OF_FENCE = re.compile(r"(?P<dashes>-*)[ \t]*(?=\n|\Z)")
 _FENCE = "---"
 _FIRST = 2  # the line of a file in which a header begins
 _NEWLINE = "\n"
+_BLANKS = " \t"
 _KEY = re.compile(r"([A-Za-z_][A-Za-z0-9_.-]*)[ \t]*:(?=[ \t]|$)[ \t]*(.*)")
 _UNSPACED = re.compile(r"^([A-Za-z_][\w-]*):(?=[^\s:/])", re.MULTILINE)
 """A key without a blank behind its colon, which is none."""
@@ -94,7 +95,7 @@ def text(source: Source, keys: Iterable[str]) -> Text | None:
 def cut(source: Source) -> tuple[Source, Span | None] | None:
     """The file as a client reads it that ends a header at the first `---`; None if that is a line of its own.
 
-    With the place of that `---`, unless nothing is lost by it: it begins a line of dashes, or one that ends in blanks.
+    With the place of that `---`, unless nothing is lost by it: but for blanks, it begins a line of dashes.
     """
     first = _CUT.match(source.text)
     if first is None:
@@ -102,11 +103,14 @@ def cut(source: Source) -> tuple[Source, Span | None] | None:
     start, end = first.end("header"), first.end()
     rest = source.text[end:]
     above = source.text[:start]
-    if first["header"][-1:] in ("", _NEWLINE):
-        fence = _REST_OF_FENCE.match(rest)
-        if fence and not (fence["dashes"] and _continues(rest[fence.end() :])):
-            below = rest[fence.end() :]
-            return (replace(source, text=f"{above}---{below}"), None) if fence[0] else None
+    in_line = above[above.rfind(_NEWLINE) + 1 :]
+    fence = None if in_line.strip(_BLANKS) else _REST_OF_FENCE.match(rest)
+    if fence:
+        below = rest[fence.end() :]
+        lasts = _keeps_on(below) if in_line else fence["dashes"] and _continues(below)
+        if not lasts:
+            ended = f"{above.removesuffix(in_line)}---{below}"
+            return (replace(source, text=ended), None) if in_line or fence[0] else None
     line = source.text.count("\n", 0, start) + 1
     column = start - source.text.rfind("\n", 0, start)
     # With a line break more the place of the `---` is known from the file (`below_cut`).
@@ -118,6 +122,15 @@ def _continues(below: str) -> bool:
     """Whether a header continues below a line of dashes: with a key, and an end of its own."""
     after = below.removeprefix(_NEWLINE)
     return _KEY.match(after) is not None and _END.search(after) is not None
+
+
+def _keeps_on(below: str) -> bool:
+    """Whether a header continues below indented dashes: with its text, with a key, or with one of agents further on."""
+    end = _END.search(below)
+    lines = [line for line in below[: end.start()].split(_NEWLINE) if line.strip()] if end else []
+    keys = [match[1] if (match := _KEY.match(line)) else "" for line in lines]
+    is_text = bool(lines) and lines[0][0] in _BLANKS
+    return is_text or any(keys[:1]) or not frontmatter.OF_AGENTS.isdisjoint(keys)
 
 
 def uncut(source: Source, at: Span) -> str:

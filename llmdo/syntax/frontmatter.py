@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 
 FENCE = "---"
 """The line before and the line after a header."""
-_OF_AGENTS = frozenset({"description", "mode", "model", "name", "tools"})
+OF_AGENTS = frozenset({"description", "mode", "model", "name", "tools"})
+"""The keys of a header by which it is that of an agent."""
 _KEY = re.compile(r"([A-Za-z_][\w-]*)[ \t]*:")
 _CODE = ("```", "~~~")
 _OPENED = re.compile(r"`{3,}|~{3,}")
@@ -199,7 +200,7 @@ def second_header(source: Source) -> LateHeader | None:
 def _keys_between(lines: Sequence[str], start: int, end: int) -> frozenset[str]:
     """The keys of a header between two lines; none if it is not that of an agent."""
     keys = _keys_of(lines, start, end)
-    return keys if keys & _OF_AGENTS else frozenset()
+    return keys if keys & OF_AGENTS else frozenset()
 
 
 def _keys_of(lines: Sequence[str], start: int, end: int) -> frozenset[str]:

@@ -27,8 +27,8 @@ FILES = (*TEXTS, HOOKS, *SETTINGS, EXTENSIONS, LANGUAGE_SERVERS)
 FEW_TOOLS = "tools: [read, search]"
 """A line that gives an agent the tools that only read."""
 
-THERE, CALLED = " (in VS Code)", " (called)"
-"""The endings of the names of agents as VS Code has them, and as others call them there."""
+THERE, CALLED, LENT = " (in VS Code)", " (called)", " (called in VS Code)"
+"""The endings of the names of agents as VS Code has them, as others call them there, and with their caller's tools."""
 
 EXTENSION = Extension(
     name="copilot",
@@ -42,7 +42,7 @@ EXTENSION = Extension(
             few_tools=FEW_TOOLS,
             knows={"claude": "VS Code knows these names in `.claude/agents` alone"},
             calls_key="agents",
-            variants={THERE: "in VS Code alone", CALLED: ""},
+            variants={THERE: "in VS Code alone", CALLED: "", LENT: "in VS Code alone"},
         )
     },
 )

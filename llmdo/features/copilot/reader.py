@@ -85,7 +85,8 @@ def read(tree: Tree) -> Team:
     in_editor_by_name = {agent.name: agent for file in everywhere if (agent := file.agent(IN_EDITOR))}
     has_agents = any(file.where.cloud and file.path.startswith(FOLDER) for file in readers)
     sessions = tuple(reader.sessions(has_agents=has_agents))
-    called = tuple(in_editor(read, in_editor_by_name, only, sessions, is_nested=is_nested))
+    elsewhere = {name_of(file.path, file.text.document) for file in there if file.calls_on_command_line}
+    called = tuple(in_editor(read, in_editor_by_name, only, sessions, elsewhere, is_nested=is_nested))
     own_agents = tuple(with_depths(tuple(apart(called)), only, is_nested=is_nested))
     answers = answering(files, has_agents=has_agents)
     agents = (*own_agents, *built_in_agents(own_agents, project.servers))
@@ -315,6 +316,13 @@ class _CopilotFileReader:
         tools, given = Tools(self.where, {}), self._given()
         names = [name for name, _ in given or () if tools.delegates(name)]
         return bool(names) and not any(map(tools.delegates_in_cloud, names))
+
+    @property
+    def calls_on_command_line(self) -> bool:
+        """Whether the command line, which heeds no `target`, gives it a tool to call agents."""
+        tools, given = Tools(Where(cloud=True, editor=True), {}), self._given()
+        calls = given is None or any(tools.delegates_in_cloud(name) for name, _ in given)
+        return calls and not self._is_in_vs_code_alone
 
     def _servers(self) -> Mapping[str, KnownServer]:
         """The servers of the project, of its plugin and of the file itself, which editors ignore."""

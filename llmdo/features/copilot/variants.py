@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from llmdo.base.values import dataclass, replace
-from llmdo.features.copilot import CALLED, THERE
+from llmdo.features.copilot import CALLED, LENT, THERE
 from llmdo.features.copilot.editor_settings import NESTED
 from llmdo.features.copilot.tools import (
     COMMAND_LINE,
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 GENERAL = "general-purpose"
 """The agent for any work; agents that may call any agent may call it in Copilot's command line."""
 
-EVERYONE = "every agent in VS Code"
+EVERYONE, EVERYONE_LENT = "every agent in VS Code", "every agent in VS Code (called)"
 HANDOFF = " (handoff)"
 
 NESTED_ALONE = f"in VS Code only where `{NESTED}` is set"
@@ -143,13 +143,15 @@ def in_editor(
     in_editor_by_name: Mapping[str, Agent],
     only: AbstractSet[str],
     sessions: Sequence[Agent],
+    elsewhere: AbstractSet[str],
     *,
     is_nested: bool,
 ) -> Iterator[Agent]:
     """The sessions and agents; those in `only`, which call others in VS Code alone, call variants there.
 
     The variant of a called agent, in `in_editor_by_name`, is given besides the agent itself, with all that it calls
-    from there. Unless it `is_nested`, by a setting, a called agent calls none there, except after a handoff.
+    from there. Unless it `is_nested`, by a setting, a called agent calls none there, except after a handoff. One
+    that names no tools has its caller's and adds none, unless the caller is `elsewhere` as well.
     """
     has_handoffs = any(call.decision != "allowed" for agent in agents for call in agent.calls)
     callable_ = [agent for agent in agents if agent.is_callable and agent.name in {*in_editor_by_name, *only}]
@@ -173,12 +175,48 @@ def in_editor(
         given = [*_in_turn(given, only)]
     everyone = next((agent.everyone for agent in agents if agent.everyone), None)
     beside = _variants(in_editor_by_name, callable_, everyone)
+    lent = _lent(in_editor_by_name, beside)
+    beside.update((lent[name], _with_lent(agent, lent)) for name, agent in [*beside.items()] if name in lent)
+    alone = only - elsewhere
+    given = [
+        _calling(agent, lent) if agent.name in alone and not agent.inherits else agent for agent in given
+    ]
     yield from given
     waiting = [call.name for agent in given for call in agent.calls]
     while waiting:
         if agent := beside.pop(waiting.pop(), None):
             waiting.extend(call.name for call in agent.calls)
-            yield agent
+            yield replace(agent, inherits=False)
+
+
+def _lent(in_editor_by_name: Mapping[str, Agent], variants: Mapping[str, Agent]) -> dict[str, str]:
+    """The variants that have their caller's tools, or that call such, each with its name where it has them."""
+    callers: dict[str, list[str]] = {}
+    for name, variant in variants.items():
+        for call in variant.calls:
+            callers.setdefault(call.name, []).append(name)
+    waiting = [agent.name + THERE for agent in in_editor_by_name.values() if agent.inherits]
+    lent: dict[str, str] = {}
+    while waiting:
+        if (name := waiting.pop()) not in lent:
+            lent[name] = EVERYONE_LENT if name == EVERYONE else name.removesuffix(THERE) + LENT
+            waiting.extend(callers.get(name, ()))
+    return lent
+
+
+def _calling(agent: Agent, lent: Mapping[str, str]) -> Agent:
+    """The agent, which calls others with its tools; one that it hands over to has its own."""
+    calls = (
+        replace(call, name=lent.get(call.name, call.name)) if call.decision == "allowed" else call
+        for call in agent.calls
+    )
+    return replace(agent, calls=tuple(calls))
+
+
+def _with_lent(variant: Agent, lent: Mapping[str, str]) -> Agent:
+    """The variant with its caller's tools if it names none: what the caller has is no more by that."""
+    called = replace(_calling(variant, lent), name=lent[variant.name], inherits=False)
+    return replace(called, grants=()) if variant.inherits else called
 
 
 def _variants(
@@ -191,7 +229,6 @@ def _variants(
             name=agent.name + THERE,
             is_entry=False,
             is_callable=False,
-            inherits=False,
         )
         for agent in in_editor_by_name.values()
     }
@@ -251,13 +288,17 @@ def _there(name: str, in_editor_by_name: Mapping[str, Agent]) -> str:
     return name + THERE if name in in_editor_by_name else name
 
 
+def _inherits(name: str, in_editor_by_name: Mapping[str, Agent]) -> bool:
+    return name in in_editor_by_name and in_editor_by_name[name].inherits
+
+
 def _moved(agent: Agent, in_editor_by_name: Mapping[str, Agent], callable_: Sequence[Agent]) -> Agent:
     """The agent, with calls of the variants there."""
     names = {each.name for each in callable_} if agent.everyone else set()
     calls = [
         replace(call, name=_there(call.name, in_editor_by_name))
         for call in agent.calls
-        if call.name not in names
+        if call.name not in names or (call.decision != "allowed" and _inherits(call.name, in_editor_by_name))
     ]
     if agent.everyone:
         calls.append(AgentCall(name=EVERYONE, at=agent.everyone))
@@ -302,9 +343,9 @@ def with_depths(agents: Sequence[Agent], only: AbstractSet[str], *, is_nested: b
             above.add(name)
             waiting.extend(callers.get(name, ()))
     # What stands for every agent is no call of its own.
-    through = ("" in callers) + (EVERYONE in callers)
+    through = ("" in callers) + (not callers.keys().isdisjoint((EVERYONE, EVERYONE_LENT)))
     for agent in agents:
         depth = _MAX_DEPTH + through
         if agent.name in only and not is_nested:
-            depth = 1 + any(call.name == EVERYONE for call in agent.calls)
+            depth = 1 + any(call.name in (EVERYONE, EVERYONE_LENT) for call in agent.calls)
         yield replace(agent, max_depth=UNLIMITED if agent.name in above else depth)

@@ -248,12 +248,14 @@ def _narrower(content: Text, rules: tuple[int, int] | None, folder: str) -> str:
         first, last = rules
         return (
             f"write `readonly: true` below line {first}, as Cursor takes what stands between the lines {first} and "
-            f"{last} for its header: it then keeps the tools and commands that read; or move the file out of "
-            f"`{folder}` if it is no agent"
+            f"{last} for its header: it then keeps the tools and commands that read, and edits no file; or move the "
+            f"file out of `{folder}` if it is no agent"
         )
     at = Place(content.document, ("readonly",))
     where = f" in place of `readonly: {excerpt(text(at.data))}`" if at.data is not None else " in its header"
-    return f"write `readonly: true`{where}, which leaves the tools and commands that read"
+    return (
+        f"write `readonly: true`{where}, which leaves the tools and commands that read; it then edits no file"
+    )
 
 
 def _agent(files: Files, home: _Home, path: str, content: Text, folder: str) -> Agent:
