@@ -171,7 +171,9 @@ def _straightened(text: str, header: re.Match[str], first: Diagnostic) -> tuple[
     if less is None:
         return None
     lines, shift, end = less
-    return text[: header.start(1)] + lines + text[header.end(1) :], [_Edit(range(line, end + _FIRST), 0, shift)]
+    return text[: header.start(1)] + lines + text[header.end(1) :], [
+        _Edit(range(line, end + _FIRST), 0, shift)
+    ]
 
 
 def note(
