@@ -98,7 +98,9 @@ def _judge_all(files: Files, document: Document, phrases: Sequence[Sequence[Tool
     names = [*dict.fromkeys(map(_text, phrases))]
     rest = f" and {len(names) - _MOST} more" if len(names) > _MOST else ""
     listed = ", ".join(f"`{excerpt(each)}`" for each in names[:_MOST])
-    message = f"`tools` names no tool of Claude Code {VERSION}, so that calls of the agent fail: {listed}{rest}"
+    message = (
+        f"`tools` names no tool of Claude Code {VERSION}, so that calls of the agent fail: {listed}{rest}"
+    )
     single = dict.fromkeys(phrase[0][0] for phrase in phrases if len(phrase) == 1)
     hint = _meant(single)
     if len(names) == 1 and names[0].casefold() in _ALL:

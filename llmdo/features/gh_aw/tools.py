@@ -157,7 +157,8 @@ def grants_of(
         yield _confined(grant, documents)
         yield from _fetched_anyway(grant, documents, program) if allows_all(lock) else ()
     for name, tool in tools.items():
-        if name in ("github", "edit", "bash") or tool.value is False:
+        is_nothing = tool.value is False or _is_replaced(name, tool.at.document)
+        if is_nothing or name in ("github", "edit", "bash"):
             continue
         line = _LINES.get(name) or Line(name, (capability_of(name),), "allowed", "open", "")
         for grant in _grants(line, name, name, tool.at):
@@ -195,11 +196,21 @@ def _of_server(whole: Grant) -> Iterator[Grant]:
 
 
 def judge_tools(files: Files, document: Document) -> None:
-    """Notes the names in `tools` that gh-aw does not know."""
+    """Notes the names in `tools` that gh-aw does not know, or for which a server of the same file stands instead."""
     tools: object = document.data.get("tools")
     for name in tools if isinstance(tools, dict) else ():
-        if name not in _LINES:
-            files.unknown_tool(Place(document, ("tools", name), of_key=True), name, _LINES)
+        at = Place(document, ("tools", name), of_key=True)
+        if _is_replaced(name, document):
+            message = f"`mcp-servers` declares `{excerpt(name)}`, so this entry in `tools` does nothing"
+            hint = f"take it out: `allowed` of `mcp-servers.{excerpt(name)}` limits the server to the tools that it names"
+            files.note("LDO250", at, message, hint)
+        elif name not in _LINES:
+            files.unknown_tool(at, name, _LINES)
+
+
+def _is_replaced(name: str, document: Document) -> bool:
+    """Whether a name of `tools` that is no tool of gh-aw is that of a server, which its compiler lays over it."""
+    return name not in _LINES and bool(table(document.data, "mcp-servers", name))
 
 
 def _tools(documents: Iterable[Document]) -> Mapping[str, _NamedTool]:
