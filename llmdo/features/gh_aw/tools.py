@@ -156,13 +156,7 @@ def grants_of(
     for grant in _bash(tools, documents[0], outputs, at):
         yield _confined(grant, documents)
         yield from _fetched_anyway(grant, documents, program) if allows_all(lock) else ()
-    for name, tool in tools.items():
-        is_nothing = tool.value is False or _is_replaced(name, tool.at.document)
-        if is_nothing or name in ("github", "edit", "bash"):
-            continue
-        line = _LINES.get(name) or Line(name, (capability_of(name),), "allowed", "open", "")
-        for grant in _grants(line, name, name, tool.at):
-            yield _fetching(grant, documents) if name == "web-fetch" else grant
+    yield from _others(tools, documents)
     for document in documents:
         for name, (server, place) in servers.servers_in(document, "mcp-servers").items():
             yield from _of_server(servers.grant(name, server, place, "allowed", "gh-aw"))
@@ -179,6 +173,17 @@ def grants_of(
     # Whom the workflow itself hands work to is named rather than the agents in its container.
     if engine.startswith(_WITH_AGENTS) and not outputs.keys() & TO_AGENTS:
         yield from _grants(_LINES["engine, task"], DEFAULT, "task", at)
+
+
+def _others(tools: Mapping[str, _NamedTool], documents: Sequence[Document]) -> Iterator[Grant]:
+    """The tools that files name beside GitHub's, the editing of files and the shell."""
+    for name, tool in tools.items():
+        is_nothing = tool.value is False or _is_replaced(name, tool.at.document)
+        if is_nothing or name in ("github", "edit", "bash"):
+            continue
+        line = _LINES.get(name) or Line(name, (capability_of(name),), "allowed", "open", "")
+        for grant in _grants(line, name, name, tool.at):
+            yield _fetching(grant, documents) if name == "web-fetch" else grant
 
 
 def _of_server(whole: Grant) -> Iterator[Grant]:
@@ -202,7 +207,8 @@ def judge_tools(files: Files, document: Document) -> None:
         at = Place(document, ("tools", name), of_key=True)
         if _is_replaced(name, document):
             message = f"`mcp-servers` declares `{excerpt(name)}`, so this entry in `tools` does nothing"
-            hint = f"take it out: `allowed` of `mcp-servers.{excerpt(name)}` limits the server to the tools that it names"
+            setting = f"mcp-servers.{excerpt(name)}.allowed"
+            hint = f"take it out: `{setting}` limits the server to the tools that it names"
             files.note("LDO250", at, message, hint)
         elif name not in _LINES:
             files.unknown_tool(at, name, _LINES)
