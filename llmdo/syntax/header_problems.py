@@ -41,6 +41,8 @@ def _matched(source: Source, match: re.Match[str]) -> Location:
 
 
 _OF_ESCAPES = "quoted scalar.*(?:escape|hex)"
+UNKNOWN_ESCAPE = "double quotes know no such escape"
+"""What a problem says that stands at the backslash."""
 
 _TROUBLES: tuple[tuple[str, str, str | None], ...] = (
     ("cannot start any token", "text cannot start with `{}`", "put it in quotes"),
@@ -49,7 +51,7 @@ _TROUBLES: tuple[tuple[str, str, str | None], ...] = (
     ("node content", "text cannot start with `{}`", "put it in quotes"),
     ("mapping values are not allowed", "a `:` before a blank is not allowed here", None),
     ("quoted scalar.* end of stream", "the quotes that open here are never closed", None),
-    (_OF_ESCAPES, "double quotes know no such escape", "write `\\\\` for `\\`"),
+    (_OF_ESCAPES, UNKNOWN_ESCAPE, "write `\\\\` for `\\`"),
     ("',' or '\\]'", "`,` or `]` is missing in a list", None),
     ("',' or '}'", "`,` or `}}` is missing in a mapping", None),
     ("could not find expected ':'", "`:` is missing after this key", None),
@@ -148,6 +150,17 @@ def _unknown_escape(header: str, start: int) -> int:
     while (at := header.find("\\", start)) >= 0 and (escape := _ESCAPE.match(header, at)):
         start = escape.end()
     return max(at, 0)
+
+
+def unknown_escapes(text: str, start: int) -> list[int]:
+    """The offsets of backslashes that begin no escape, from `start` within double quotes to where these end."""
+    at, unknown = start, []
+    while at < len(text) and text[at] != _DOUBLE:
+        escape = _ESCAPE.match(text, at)
+        if text[at] == "\\" and escape is None:
+            unknown.append(at)
+        at = escape.end() if escape else at + 1
+    return unknown
 
 
 _KEY = re.compile(r"[A-Za-z_][\w-]*[ \t]*:(?: |$)")

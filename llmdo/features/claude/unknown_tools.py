@@ -94,11 +94,13 @@ def _is_known(item: ToolItem) -> bool:
 
 
 def _judge_all(files: Files, document: Document, phrases: Sequence[Sequence[ToolItem]]) -> None:
-    """Notes that none of the names of a list is a tool."""
+    """Notes that none of the names of a list is a tool: since 2.1.208 the call of such an agent is an error."""
     names = [*dict.fromkeys(map(_text, phrases))]
     rest = f" and {len(names) - _MOST} more" if len(names) > _MOST else ""
     listed = ", ".join(f"`{excerpt(each)}`" for each in names[:_MOST])
-    message = f"`tools` names no tool of Claude Code {VERSION}, so that the agent has none: {listed}{rest}"
+    message = (
+        f"`tools` names no tool of Claude Code {VERSION}, so that calls of the agent fail: {listed}{rest}"
+    )
     single = dict.fromkeys(phrase[0][0] for phrase in phrases if len(phrase) == 1)
     hint = _meant(single)
     if len(names) == 1 and names[0].casefold() in _ALL:

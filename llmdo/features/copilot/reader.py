@@ -143,7 +143,8 @@ class _CopilotReader:
                 else seen_headers.as_seen(text)
             )
             is_read = path.endswith(PROMPT) or path in self.unloaded
-            straight = None if seen or is_read else seen_headers.straight(text, KEYS)
+            keys = PROMPT_KEYS if path.endswith(PROMPT) else KEYS
+            straight = None if seen else seen_headers.straight(text, keys)
             fault = None if is_read else headers.fault(text, seen, straight, is_in_editor=not is_below(path))
             if fault:
                 self.unloaded.add(path)
@@ -155,7 +156,9 @@ class _CopilotReader:
                 continue
             if fault and seen:
                 self.unread[path] = seen_headers.unread_tools(seen, fault)
-                text = seen_headers.text_of(seen, PROMPT_KEYS if path.endswith(PROMPT) else KEYS)
+                text = seen_headers.text_of(seen, keys)
+            if straight and not fault:
+                seen_headers.note_straight(self.files, text)
             yield path, straight or text
 
     def _unknown_in(self, modes: Iterable[str]) -> UnknownNames:

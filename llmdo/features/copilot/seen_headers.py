@@ -13,10 +13,10 @@ from llmdo.features.copilot.editor_yaml import stop
 from llmdo.foreign import headers, reading
 from llmdo.foreign.team import Unread
 from llmdo.syntax.document import LazyPlaces
-from llmdo.syntax.header_problems import dedented
+from llmdo.syntax.header_problems import UNKNOWN_ESCAPE, dedented, unknown_escapes
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from llmdo.base.diagnostic import Diagnostic
     from llmdo.base.source import Location, Source
@@ -101,12 +101,20 @@ def unread_tools(seen: SeenHeader, noted: Diagnostic) -> Unread:
     return Unread(first.at, why, f"{noted.hint}: then its `tools` counts" if is_mended else top)
 
 
+class _Edit(NamedTuple):
+    """A change of lines: what stands behind a column there stood by `shift` further to the right."""
+
+    lines: range
+    column: int
+    shift: int
+
+
 @dataclass(frozen=True, slots=True)
 class _StraightPlaces(LazyPlaces):
-    """The places of a document whose lines were indented less, by these numbers of blanks."""
+    """The places of a document before it was edited, the last edit being undone first."""
 
     document: Document
-    shifts: Mapping[int, int]
+    edits: Sequence[_Edit]
 
     def __call__(self) -> Mapping[Route, tuple[Span, Span]]:
         places = self.document.index()
@@ -118,29 +126,54 @@ class _StraightPlaces(LazyPlaces):
         return None
 
     def _moved(self, span: Span) -> Span:
-        start, end = self.shifts.get(span.line, 0), self.shifts.get(span.end_line, 0)
-        return Span(span.line, span.column + start, span.end_line, span.end_column + end)
+        start, end = self._column(span.line, span.column), self._column(span.end_line, span.end_column)
+        return Span(span.line, start, span.end_line, end)
+
+    def _column(self, line: int, column: int) -> int:
+        for edit in reversed(self.edits):
+            if line in edit.lines and column > edit.column:
+                column += edit.shift
+        return column
 
 
 def straight(text: reading.Text, keys: Iterable[str]) -> reading.Text | None:
-    """A file in which keys are indented deeper than those above them, which VS Code reads; else None."""
-    source, shifts = text.document.source, dict[int, int]()
+    """A file whose keys are indented too deep, or whose quotes have unknown escapes, as VS Code reads it; else None."""
+    source, edits = text.document.source, list[_Edit]()
     for _ in range(_MOST if text.document.problems else 0):
         header = _FENCED.match(source.text)
         first = headers.yaml_fault(source) if header else None
-        less = dedented(header[1], line_of(first.at) - _FIRST) if header and first else None
-        if header is None or first is None or less is None:
+        mended = _straightened(source.text, header, first) if header and first else None
+        if mended is None:
             break
-        lines, shift, end = less
-        shifts.update(dict.fromkeys(range(line_of(first.at), end + _FIRST), shift))
-        whole = source.text[: header.start(1)] + lines + source.text[header.end(1) :]
-        source = replace(source, text=whole, is_plain=False)
-    read = reading.text(source, keys) if shifts else None
+        edits.extend(mended[1])
+        source = replace(source, text=mended[0], is_plain=False)
+    read = reading.text(source, keys) if edits else None
     if read is None:
         return None
     document = read.document
-    places = _StraightPlaces(document, shifts)
+    places = _StraightPlaces(document, edits)
     return replace(read, document=replace(document, index=places, problems=()))
+
+
+def _straightened(text: str, header: re.Match[str], first: Diagnostic) -> tuple[str, list[_Edit]] | None:
+    """A text with a header whose first fault is mended as VS Code takes it, and the edits; None if it takes it not."""
+    line = line_of(first.at)
+    if first.at.span and first.message == UNKNOWN_ESCAPE:
+        start = sum(len(each) + 1 for each in text.split("\n")[: line - 1]) + first.at.span.column - 1
+        edits = []
+        for at in reversed(unknown_escapes(text, start)):
+            # It keeps both signs.
+            text = f"{text[:at]}\\{text[at:]}"
+            number = text.count("\n", 0, at) + 1
+            edits.append(_Edit(range(number, number + 1), at - text.rfind("\n", 0, at), -1))
+        return (text, edits) if edits else None
+    less = dedented(header[1], line - _FIRST)
+    if less is None:
+        return None
+    lines, shift, end = less
+    return text[: header.start(1)] + lines + text[header.end(1) :], [
+        _Edit(range(line, end + _FIRST), 0, shift)
+    ]
 
 
 def note(
@@ -154,9 +187,21 @@ def note(
     files.problems.extend((fault, *more))
 
 
+def note_straight(files: Files, text: reading.Text) -> None:
+    """Notes of a file that VS Code alone loads what is no YAML there and is read as meant, in place of guesses."""
+    own = text.document.problems
+    files.problems[:] = [
+        replace(each, message=f"{each.message.rpartition(', so ')[0]}, which VS Code reads all the same")
+        if each in own and " was read " in each.message
+        else each
+        for each in files.problems
+    ]
+
+
 def text_of(seen: SeenHeader, keys: Iterable[str]) -> reading.Text:
     """Such a file as VS Code reads it."""
-    return reading.text(seen.source, keys) or reading.prompt_alone(seen.source)
+    text = reading.text(seen.source, keys) or reading.prompt_alone(seen.source)
+    return straight(text, keys) or text
 
 
 def line_of(at: Location) -> int:

@@ -16,7 +16,6 @@ from llmdo.features.gh_aw import FILES
 from llmdo.features.gh_aw.strangers import kept_out, starts_of
 from llmdo.features.gh_aw.tools import (
     FIREWALL,
-    allows_all,
     grants_of,
     is_sandboxed,
     judge_tools,
@@ -119,11 +118,7 @@ class _WorkflowReader:
             description=next(
                 (words for key in ("description", "name") if isinstance(words := data.get(key), str)), None
             ),
-            grants=tuple(
-                grants_of(
-                    parts, text.prompt, at, self.files.looked_into, runs_all=allows_all(self._lock(main))
-                )
-            ),
+            grants=tuple(grants_of(parts, text.prompt, at, self.files.looked_into, lock=self._lock(main))),
             events=tuple(models_addresses(_variables(main))),
             in_checkout=True,
             starts=tuple(starts_of(main)),

@@ -15,7 +15,7 @@ from llmdo.syntax.discovery import leaves
 from llmdo.syntax.document import Place
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from llmdo.base.source import Source
     from llmdo.graph.start import Starter
@@ -30,6 +30,11 @@ _NO_EVENTS = frozenset({"bots", "labels", "needs", "permissions", "reaction", "r
 
 MEMBERS = frozenset({"merged", "approved"})
 """The levels of `min-integrity` that admit only text that members wrote, or merged."""
+
+_PROGRAM = frozenset({"cli", "gh-proxy"})
+"""The modes of `tools.github` in which an agent has GitHub's program."""
+_POLICY = "CLI_PROXY_POLICY:"
+_NO_LEVEL = re.compile(r"""min-integrity[\\"']*: *[\\"']*none""")
 
 _ASKS_GITHUB = re.compile(r"\bgh\s+(?:api|discussion|issue|pr|search)\s|github\.(?:rest|graphql)|octokit")
 _OF_THE_AGENT = (("steps",), ("pre-steps",), ("pre-agent-steps",))
@@ -53,6 +58,21 @@ def is_filtered(value: object) -> bool:
     if "min-integrity" in stated:
         return text(stated["min-integrity"]) in MEMBERS
     return stated.get("lockdown") is not False and not {"app", "github-app"} & stated.keys()
+
+
+def is_by_program(documents: Iterable[Document]) -> bool:
+    """Whether GitHub's program stands in for its server, which commands may then run beside those of a list."""
+    for document in documents:
+        mode = table(document.data, "tools", "github").get("mode")
+        if isinstance(mode, str):
+            return mode.strip().lower() in _PROGRAM
+    # The older way to say so.
+    return any(table(document.data, "features").get("cli-proxy") is True for document in documents)
+
+
+def is_unfiltered(lock: str) -> bool:
+    """Whether a compiled workflow lets what strangers write through to that program, as older versions do."""
+    return any(_POLICY in line and _NO_LEVEL.search(line) for line in lock.splitlines())
 
 
 def starts_of(main: Document) -> Iterator[Start]:

@@ -23,6 +23,7 @@ TABLE = (
     Line("github", ("x.github.read",), "allowed", "declared", _GH_AW_INTEGRITY),
     Line("github, min-integrity: none", READS_GITHUB, "allowed", "declared", _GH_AW_INTEGRITY),
     Line("github, read-only: false", (*SERVES, "net.connect"), "allowed", "open", _GH_AW),
+    Line("github, mode: gh-proxy", ("net.connect:github.com",), "allowed", "open", _GH_AW),
     Line("linear", (*SERVES, "net.connect"), "allowed", "open", _GH_AW),
     Line("jira", (*SERVES, "net.connect"), "allowed", "open", _GH_AW),
     Line("web-fetch", FETCHES, "allowed", "declared", _GH_AW),

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from llmdo.base.diagnostic import excerpt
 from llmdo.base.parts import table, text
 from llmdo.base.values import dataclass, replace
-from llmdo.features.gh_aw.strangers import fetched, is_filtered, opened
+from llmdo.features.gh_aw.strangers import fetched, is_by_program, is_filtered, is_unfiltered, opened
 from llmdo.features.gh_aw.table import TABLE
 from llmdo.foreign import servers
 from llmdo.foreign.commands import commands
@@ -134,12 +134,12 @@ def grants_of(
     at: Place,
     source_of: Callable[[str], Source | None],
     *,
-    runs_all: bool,
+    lock: str,
 ) -> Iterator[Grant]:
     """The grants of a workflow by its own header, the first, and those that it imports; `at` is its own place.
 
-    `source_of` has the files of the project.
-    `runs_all`: its lock allows every tool of the engine, whatever `tools` says, once it has all of `bash`.
+    `source_of` has the files of the project. Its `lock` may allow every tool of the engine, whatever `tools` says, once
+    it has all of `bash`.
     """
     for event, place in opened(documents[0]):
         line = _LINES["on.EVENT, roles: all"]
@@ -150,17 +150,13 @@ def grants_of(
         yield from _grants(line, key, key, place, f"have `{key}` fetch what members wrote alone")
     outputs = dict(_outputs(documents))
     tools = _tools(documents)
-    yield from _github(tools, at)
+    program = _LINES["github, mode: gh-proxy"] if is_by_program(documents) else None
+    yield from _github(tools, at, program, is_open=program is not None and is_unfiltered(lock))
     yield from _edit(tools, documents[0], outputs, at)
     for grant in _bash(tools, documents[0], outputs, at):
         yield _confined(grant, documents)
-        yield from _fetched_anyway(grant, documents) if runs_all else ()
-    for name, tool in tools.items():
-        if name in ("github", "edit", "bash") or tool.value is False:
-            continue
-        line = _LINES.get(name) or Line(name, (capability_of(name),), "allowed", "open", "")
-        for grant in _grants(line, name, name, tool.at):
-            yield _fetching(grant, documents) if name == "web-fetch" else grant
+        yield from _fetched_anyway(grant, documents, program) if allows_all(lock) else ()
+    yield from _others(tools, documents)
     for document in documents:
         for name, (server, place) in servers.servers_in(document, "mcp-servers").items():
             yield from _of_server(servers.grant(name, server, place, "allowed", "gh-aw"))
@@ -179,6 +175,17 @@ def grants_of(
         yield from _grants(_LINES["engine, task"], DEFAULT, "task", at)
 
 
+def _others(tools: Mapping[str, _NamedTool], documents: Sequence[Document]) -> Iterator[Grant]:
+    """The tools that files name beside GitHub's, the editing of files and the shell."""
+    for name, tool in tools.items():
+        is_nothing = tool.value is False or _is_replaced(name, tool.at.document)
+        if is_nothing or name in ("github", "edit", "bash"):
+            continue
+        line = _LINES.get(name) or Line(name, (capability_of(name),), "allowed", "open", "")
+        for grant in _grants(line, name, name, tool.at):
+            yield _fetching(grant, documents) if name == "web-fetch" else grant
+
+
 def _of_server(whole: Grant) -> Iterator[Grant]:
     """The tools of a server that `allowed` of its table names; all of it if that has `*` or none.
 
@@ -194,11 +201,22 @@ def _of_server(whole: Grant) -> Iterator[Grant]:
 
 
 def judge_tools(files: Files, document: Document) -> None:
-    """Notes the names in `tools` that gh-aw does not know."""
+    """Notes the names in `tools` that gh-aw does not know, or for which a server of the same file stands instead."""
     tools: object = document.data.get("tools")
     for name in tools if isinstance(tools, dict) else ():
-        if name not in _LINES:
-            files.unknown_tool(Place(document, ("tools", name), of_key=True), name, _LINES)
+        at = Place(document, ("tools", name), of_key=True)
+        if _is_replaced(name, document):
+            message = f"`mcp-servers` declares `{excerpt(name)}`, so this entry in `tools` does nothing"
+            setting = f"mcp-servers.{excerpt(name)}.allowed"
+            hint = f"take it out: `{setting}` limits the server to the tools that it names"
+            files.note("LDO250", at, message, hint)
+        elif name not in _LINES:
+            files.unknown_tool(at, name, _LINES)
+
+
+def _is_replaced(name: str, document: Document) -> bool:
+    """Whether a name of `tools` that is no tool of gh-aw is that of a server, which its compiler lays over it."""
+    return name not in _LINES and bool(table(document.data, "mcp-servers", name))
 
 
 def _tools(documents: Iterable[Document]) -> Mapping[str, _NamedTool]:
@@ -242,20 +260,28 @@ def written_by_jobs(documents: Iterable[Document]) -> Iterator[str]:
                         yield f"{name}: {scope}: write"
 
 
-def _github(tools: Mapping[str, _NamedTool], at: Place) -> Iterator[Grant]:
-    """GitHub's server, which every workflow has unless it refuses it; its token reads unless writing is set."""
+def _github(
+    tools: Mapping[str, _NamedTool], at: Place, program: Line | None, *, is_open: bool
+) -> Iterator[Grant]:
+    """GitHub's server, which every workflow has unless it refuses it; its token reads unless writing is set.
+
+    `program` is what its program raises beside that if it stands in for the server, and `is_open` says that what
+    strangers write is not left out by default.
+    """
     tool = tools.get("github")
     if tool is not None and tool.value is False:
         return
     writes = isinstance(tool.value, dict) and tool.value.get("read-only") is False if tool else False
-    is_open = tool is not None and not is_filtered(tool.value)
-    line = _LINES["github" + (", read-only: false" if writes else ", min-integrity: none" * is_open)]
     is_set = tool is not None and "min-integrity" in table(tool.value)
+    is_open = (is_open and not is_set) or (tool is not None and not is_filtered(tool.value))
+    line = _LINES["github" + (", read-only: false" if writes else ", min-integrity: none" * is_open)]
     level = tool.at._replace(route=(*tool.at.route, "min-integrity")) if tool and is_set else None
     where = "in place of `min-integrity`" if level else "under `tools.github`"
     narrower = f"write `min-integrity: approved` {where}" if is_open and not writes else None
     for grant in _grants(line, "github" if tool else DEFAULT, "github", tool.at if tool else at, narrower):
-        yield replace(grant, narrower_at=level if narrower else None)
+        raised = {*grant.capabilities, *(program.raised if program else ())}
+        capabilities = tuple(sorted(raised, key=str))
+        yield replace(grant, capabilities=capabilities, narrower_at=level if narrower else None)
 
 
 def _edit(
@@ -319,14 +345,16 @@ def _fetching(grant: Grant, documents: Sequence[Document]) -> Grant:
     return replace(grant, capabilities=tuple(sorted({*left, *sent_to(documents)}, key=str)))
 
 
-def _fetched_anyway(shell: Grant, documents: Sequence[Document]) -> Iterator[Grant]:
+def _fetched_anyway(shell: Grant, documents: Sequence[Document], program: Line | None) -> Iterator[Grant]:
     """The fetching of pages from the hosts of the firewall, which Copilot has in a run that allows every tool."""
     is_whole = UNLISTED in shell.capabilities and _engine(documents).startswith(COPILOT)
     if not is_whole or not is_sandboxed(documents[0]) or not sent_to(documents):
         return
     narrower = "write `bash: [cat, ls]` " + ("under `tools`" if shell.is_default else "in place of `bash`")
     for grant in _grants(_LINES["web-fetch"], "engine", "web_fetch", shell.at, narrower):
-        loss = "it then runs these commands alone, and has no other tool than those that are named"
+        # The compiler adds it to a list.
+        runs = "these commands and `gh`" if program else "these commands"
+        loss = f"it then runs {runs} alone, and has no other tool than those that are named"
         yield replace(_fetching(grant, documents), loss=loss)
 
 
