@@ -11,8 +11,9 @@ from llmdo import foreign
 from llmdo.base.values import replace
 from llmdo.foreign import advice
 from llmdo.foreign.building import named, named_events
-from llmdo.foreign.edits import left_after, refused_at_once
+from llmdo.foreign.edits import left_after
 from llmdo.foreign.flows import WayOut, worst_flows
+from llmdo.foreign.refused_options import refused_at_once
 from tests.checks.test_cases import copied
 from tests.foreign.test_cases import ALL, format_of
 
