@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from llmdo.reach.rows import Row
     from llmdo.syntax.document import Place
 
+_AND_MORE = ", and "
+"""The beginning of what a condition says of one way out alone."""
 _NO_GRAVITY = (len(WORST_FIRST), "")
 _SHOWING = frozenset({
     "awk", "bat", "cat", "diff", "git blame", "git diff", "git grep", "git log", "git show", "grep", "head", "hexdump",
@@ -67,9 +69,11 @@ class FlowLeg(NamedTuple):
 
 
 def condition(project: Foreign, flow: Flow) -> str:
-    """The condition of its agent, or of every way out, as the end of a sentence; empty if there is none."""
+    """The condition of its agent, or what every way out has of one, as the end of a sentence; empty without any."""
     entry = project.agents.get(flow.row.path[0].name)
     ends = {given.condition if given else "" for given in grants_of_ends(project, flow)}
+    if len(ends) > 1:
+        ends = {each.partition(_AND_MORE)[0] for each in ends}
     shown = entry.condition if entry else ""
     shown = shown or (ends.pop() if len(ends) == 1 else "")
     return f"; {shown}" if shown else ""

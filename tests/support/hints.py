@@ -37,7 +37,7 @@ _UNSURE = re.compile(r"a flow that is less sure stays, by (?P<names>.*)")
 _SAME = re.compile(r"the same with (?P<what>.*)")
 _OTHERS = re.compile(
     r"also in other agents|lose them as well|loses them as well|also from other agents|people's own sessions"
-    r"|nor does any without a rule"
+    r"|nor does any without a rule|so its agent changes as well"
 )
 """The words by which a hint says that other agents change as well."""
 _SETTINGS = re.compile(r"\(\S*(?:\.claude/settings\S*\.json|\.codex/config\.toml)(?::\d+:\d+)?\)")

@@ -44,10 +44,6 @@ class Mode:
         own = f", and its own mode `{self.over}` holds only below a session that asks" if self.over else ""
         return f"no file sets a mode{own}"
 
-    def is_free_at_best(self, line: Line) -> bool:
-        """Whether a tool goes unasked also below a session that asks."""
-        return bool(self.over) and Mode(self.over).decision(line) == "allowed"
-
     @property
     def never_asks(self) -> bool:
         """Whether no person is asked, except by a rule."""

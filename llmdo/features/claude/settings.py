@@ -214,10 +214,12 @@ class ClaudeSettings:
         allowing = _allowing(rules, line)
         unless = "" if line.decision == "allowed" else self._unless(line, rules, mode)
         # Commands that run the project's own code are harmless only where nothing else changes that unasked.
+        may_write = mode.over == "acceptEdits" or any(map(_may_write, rules))
         is_enough = (
             unless.startswith(_UNLESS_ASKED)
+            and mode.over != "dontAsk"  # which refuses it then
             and not self.hooks
-            and not (allowing and any(map(_may_write, rules)))
+            and not (allowing and may_write)
         )
         return replace(grant, condition=unless, asked_by=self.asking if is_enough else "")
 
@@ -225,7 +227,14 @@ class ClaudeSettings:
         """The condition of what goes unasked; empty as well where a hook allows it in a session that asks."""
         if any(each.is_certain and each.names(line.tool) for each in self.hooks):
             return ""
+        if mode.over and self._without_rule(line, Mode(mode.over)) == "allowed":
+            return ""  # below a session that asks as well
         return _unless_asked(line, _allowing(rules, line), mode)
+
+    def _without_rule(self, line: Line, mode: Mode) -> Decision:
+        """The decision of a mode about a tool; while a plan is made, a classifier decides about commands."""
+        is_free = mode.name == "plan" and line.tool in SHELLS and not self.asks_in_plan
+        return "allowed" if is_free else mode.decision(line)
 
     def _without_rules(self, line: Line, mode: Mode) -> str | None:
         """What follows for a tool without the rules that allow it; None if it is allowed all the same."""
@@ -295,15 +304,12 @@ class ClaudeSettings:
         if decided == "needs_approval":
             asks: Decision = "blocked" if mode.name == "dontAsk" else "needs_approval"
             return _Verdict(PermissionRuling(line.raised, asks, rule))
-        by_mode = mode.decision(line)
-        if mode.name == "plan" and line.tool in SHELLS and not self.asks_in_plan:
-            by_mode = "allowed"
         if decided and mode.name != BYPASSES and not (mode.name == "plan" and writes(line)):
             alike = tuple(
                 each for each in rules if each.decision == "allowed" and RULES.whole(each, line.tool)
             )
             return _Verdict(PermissionRuling(line.raised, "allowed", rule), alike=alike)
-        return _Verdict(PermissionRuling(line.raised, by_mode))
+        return _Verdict(PermissionRuling(line.raised, self._without_rule(line, mode)))
 
 
 def _besides(line: Line, rules: Iterable[PermissionRule]) -> Iterator[_Verdict]:
@@ -360,8 +366,6 @@ def _unless_asked(line: Line, allowing: Iterable[PermissionRule], mode: Mode) ->
 
     They do if what they allow sends something that others can read, but for the pages of a host by itself.
     """
-    if mode.is_free_at_best(line):
-        return ""
     rules = (*allowing,)
     parts = [_allowed_by(rule, line) for rule in rules]
     if line.tool == _FETCH:

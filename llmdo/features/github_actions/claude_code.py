@@ -33,6 +33,7 @@ from llmdo.features.github_actions.claude_options import (
     is_of_action,
     is_since,
     is_v1,
+    prompt_of,
     refusal_at,
     tears,
     unknown_inputs,
@@ -44,7 +45,7 @@ from llmdo.features.github_actions.claude_servers import (
     grants_of_servers,
     missing_servers,
 )
-from llmdo.features.github_actions.removed_inputs import removed_inputs
+from llmdo.features.github_actions.removed_inputs import later_inputs, removed_inputs
 from llmdo.features.github_actions.table import CLAUDE_TOOLS
 from llmdo.features.github_actions.tokens import (
     OF_AN_APP,
@@ -131,9 +132,7 @@ def claude_problems(site: Site, tree: Checkout) -> Iterator[Diagnostic]:
     """Inputs that the release of the action does not have, and modes in which nothing is refused."""
     if site.run.program in ("claude-code-action", "claude-code-base-action") and is_v1(site):
         yield from removed_inputs(site)
-    if is_before_v1(site) and (args := site.input("claude_args")):
-        message = f"{site.run.program} has no input `claude_args` before v1, so it does nothing"
-        yield finding("LDO151", args[1].location, message, hint="use `allowed_tools`")
+    yield from later_inputs(site)
     if at := tears(site):
         message = "the pinned release tears rules that are in no quotes, so all of `Bash` is allowed here"
         hint = 'put each rule in quotes, as in `--allowedTools "Bash(gh:*)"`, or take v1.0.149 or later'
@@ -395,7 +394,7 @@ def _of_skill(
     site: Site, tree: Checkout, token: TokenPermissions | None, options: ClaudeOptions
 ) -> Iterator[Grant]:
     """The grants of a command or a skill that the prompt calls: its own file says which tools."""
-    prompt = site.input("prompt", "direct_prompt")
+    prompt = prompt_of(site)
     called = re.match(r"\s*/([A-Za-z][\w:.-]*)", prompt[0]) if prompt else None
     if called is None or prompt is None:
         return

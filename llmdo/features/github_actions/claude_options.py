@@ -57,6 +57,8 @@ OF_V0 = {
     "mcp_config": "--mcp-config", "mode": None, "override_prompt": "prompt",
 }  # fmt: skip
 """Inputs that were removed from the action, with their successors."""
+_OF_V1 = {"claude-code-action": ("prompt", "claude_args"), "claude-code-base-action": ("claude_args",)}
+"""The inputs that each action has from v1 on."""
 
 TOOL = re.compile(r"[^,()\s\"']+(?:\([^()]*(?:\([^()]*\)[^()]*)*\))?")
 _INSERTED = re.compile(r"\$\{\{[^\n]*?\}\}")
@@ -160,6 +162,25 @@ def refusal_at(site: Site) -> Place | None:
     key = "disallowed_tools" if is_before_v1(site) else "claude_args"
     is_there = not site.run.words and site.input(key) is not None
     return site.place("with", key, of_key=True) if is_there else None
+
+
+def inputs_too_new(site: Site) -> tuple[str, ...]:
+    """The inputs of a step that the action does not have yet, so that nothing reads them."""
+    names = _OF_V1.get(site.run.program, ()) if is_before_v1(site) else ()
+    return tuple(each for each in names if site.input(each))
+
+
+def prompt_of(site: Site) -> tuple[str, Place] | None:
+    """The prompt that a step gives its agent, and its place."""
+    older = ("direct_prompt", "override_prompt")
+    return site.input(*(older if "prompt" in inputs_too_new(site) else ("prompt", *older)))
+
+
+def reads_event(site: Site) -> bool:
+    """Whether the action itself gives Claude the text of the event, whatever the prompt names."""
+    if site.run.program != "claude-code-action":
+        return False
+    return (site.input("mode") or ("tag",))[0] != "agent" if is_before_v1(site) else is_in_mode_tag(site)
 
 
 def is_in_mode_tag(site: Site) -> bool:

@@ -23,6 +23,7 @@ from llmdo.features.github_actions.claude_code import (
     starters_of_action,
     without_checkout,
 )
+from llmdo.features.github_actions.claude_options import inputs_too_new, prompt_of, reads_event
 from llmdo.features.github_actions.copilot_runs import copilot_grants
 from llmdo.features.github_actions.firewall import FIREWALL, behind, firewall_of, gateway_grants
 from llmdo.features.github_actions.gemini_runs import (
@@ -173,7 +174,7 @@ def _agent(site: Site, tree: Checkout, problems: list[Diagnostic]) -> Agent:
     site = replace(site, trigger=site.trigger.checked(by))
     if firewall:
         grants = (*behind(firewall, grants), *gateway_grants(site))
-    prompt = site.input("prompt", "direct_prompt", "override_prompt")
+    prompt = prompt_of(site)
     addresses = models_addresses((each.name, each.value, each.at) for each in site.variables.values())
     return Agent(
         name=site.name,
@@ -296,29 +297,32 @@ def _of_trigger(site: Site) -> Iterator[Grant]:
 
 
 def _of_a_call(site: Site) -> Iterator[Grant]:
-    """The text of the event of whoever calls a workflow, if the step or its environment names it."""
+    """The text of the event of whoever calls a workflow, if the step, its environment or the action itself gives it."""
+    at = _carried_at(site)
+    if at is None:
+        return
+    narrower = "let an `if` say who may start it and whose text it reads"
+    capabilities = LINES["on.workflow_call"].capabilities
+    grant = granted(f"on.{CALLED}", CALLED, capabilities, at, narrower=narrower, loss=_NO_EFFECT)
+    yield replace(grant, narrower_at=site.trigger.events[CALLED])
+
+
+def _carried_at(site: Site) -> Place | None:
+    """The place that gives an agent the text of its caller's event; None if nothing does."""
     for at, words in _lines_of(site):
-        expressions = _OF_AN_EVENT.finditer(filled(words, site.inputs))
-        if carried := next((each for each in expressions if site.trigger.may_hand_on(each[1])), None):
-            narrower = "let an `if` say who may start it and whose text it reads"
-            grant = granted(
-                f"on.{CALLED}",
-                CALLED,
-                LINES["on.workflow_call"].capabilities,
-                site.spot(at, carried[0]),
-                narrower=narrower,
-                loss=_NO_EFFECT,
-            )
-            yield replace(grant, narrower_at=site.trigger.events[CALLED])
-            return
+        for each in _OF_AN_EVENT.finditer(filled(words, site.inputs)):
+            if site.trigger.may_hand_on(each[1]):
+                return site.spot(at, each[0])
+    return site.place("uses") if reads_event(site) and site.trigger.hands_on else None
 
 
 def _lines_of(site: Site) -> Iterator[tuple[Place, str]]:
     """The texts by which a step is told something, with their places: of its own lines, then of its environment."""
+    ignored = inputs_too_new(site)
     for route in ((), ("with",), ("env",)):
         at = site.place(*route)
         for key, value in table(at.data).items():
-            if isinstance(value, str) and key != "if":
+            if isinstance(value, str) and key != "if" and not (route == ("with",) and key in ignored):
                 yield site.place(*route, key), value
     for variable in site.variables.values():
         yield variable.at, variable.value

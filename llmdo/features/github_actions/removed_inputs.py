@@ -1,4 +1,4 @@
-"""Inputs of claude-code-action that v1 does not have, so that nothing reads them."""
+"""Inputs of claude-code-action that its release does not have, so that nothing reads them."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from llmdo.base.diagnostic import Related, finding
 from llmdo.base.parts import table
-from llmdo.features.github_actions.claude_options import OF_V0
+from llmdo.features.github_actions.claude_options import OF_V0, inputs_too_new
 from llmdo.foreign.files import COUNTS, renaming
 
 if TYPE_CHECKING:
@@ -49,6 +49,18 @@ def removed_inputs(site: Site) -> Iterator[Diagnostic]:
     message = f"claude-code-action has no {which} since v1, so {rest}"
     related = [Related(place.location, "and here") for place in others]
     yield finding("LDO151", first.location, message, hint=hint, related=related)
+
+
+def later_inputs(site: Site) -> Iterator[Diagnostic]:
+    """The findings about the inputs of a step that the action has from v1 on."""
+    for key in inputs_too_new(site):
+        at = site.place("with", key, of_key=key == "prompt")
+        hint: str | None = "use `allowed_tools`"
+        if key == "prompt":
+            name = "override_prompt" if site.input("override_prompt") else "direct_prompt"
+            hint = renaming(at, key, name, "it is called `{}`", COUNTS)
+        message = f"{site.run.program} has no input `{key}` before v1, so it does nothing"
+        yield finding("LDO151", at.location, message, hint=hint)
 
 
 def _moves(keys: Sequence[str], inputs: AbstractSet[str]) -> str:

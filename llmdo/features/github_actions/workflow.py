@@ -111,6 +111,11 @@ class Trigger:
         return CALLED in self.starters and by in OUTSIDERS
 
     @property
+    def hands_on(self) -> bool:
+        """Whether an unknown caller hands on anything that a stranger wrote."""
+        return any(map(self.may_hand_on, _OF_A_CALLER))
+
+    @property
     def untrusted_names(self) -> frozenset[str]:
         """The events with a stranger's text."""
         return frozenset(name for name, _ in self.untrusted)

@@ -168,6 +168,17 @@ _OF_CONTAINERS = (
 _OF_CLUSTERS = (
     "--as", "--cluster", "--context", "--kubeconfig", "--namespace", "--server", "--token", "--user", "-n", "-s",
 )  # fmt: skip
+_OF_UV = (
+    "--allow-insecure-host", "--build-constraints", "--cache-dir", "--color", "--config-file", "--config-setting",
+    "--config-settings-package", "--constraints", "--default-index", "--directory", "--env-file", "--exclude-newer",
+    "--exclude-newer-package", "--excludes", "--extra", "--extra-index-url", "--find-links", "--fork-strategy",
+    "--from", "--group", "--index", "--index-strategy", "--index-url", "--keyring-provider", "--link-mode",
+    "--no-binary-package", "--no-build-isolation-package", "--no-build-package", "--no-extra", "--no-group",
+    "--no-install-package", "--no-sources-package", "--only-group", "--overrides", "--package", "--prerelease",
+    "--preview-features", "--project", "--python", "--python-platform", "--python-preference", "--refresh-package",
+    "--reinstall-package", "--resolution", "--torch-backend", "--trusted-host", "--upgrade-group", "--upgrade-package",
+    "--with", "--with-editable", "--with-requirements", "-C", "-P", "-b", "-c", "-f", "-i", "-p", "-w",
+)  # fmt: skip
 VALUED: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(("awk", "gawk", "mawk", "nawk"), ("-F", "-v")),
     "bun": ("--cwd", "--env-file", "--filter", "-F"),
@@ -202,11 +213,8 @@ VALUED: dict[str, tuple[str, ...]] = {
     "ruby": ("-I", "-r"),
     "sed": ("-l",),
     "tar": ("-C",),
-    "uv": (
-        "--cache-dir", "--config-file", "--directory", "--env-file", "--extra", "--from", "--group", "--package",
-        "--project", "--python", "--with", "--with-editable", "--with-requirements", "-p",
-    ),
-    "uvx": ("--from", "--python", "--with"),
+    "uv": _OF_UV,
+    "uvx": _OF_UV,
     "yarn": ("--cwd",),
 }  # fmt: skip
 """Options whose value is the next word, which does not affect the program to run."""
