@@ -213,7 +213,7 @@ def _renamed(
     """The hint about a name in `permission` that is not today's, of which the first of several alike is renamed."""
     now = _meant(name)
     first = next(each for each in permission if each not in _LINES and _meant(each) == now)
-    if now not in permission and first != name:
+    if now and now not in permission and first != name:
         return f"take this out: `{first}` is to be called `{now}` as well"
     return renaming(key, name, now, words, COUNTS)
 

@@ -72,8 +72,6 @@ HIDDEN = frozenset({"compaction", "summary", "title"})
 _COMPACTION = "compaction"
 """The one of them that opencode runs without tools, whatever files give it: it has those where it is called."""
 EVERY_TOOL = "every tool"
-_OF_NEXT = "permissions"
-"""The key of version 2 for what is `permission` in this one."""
 _OF_CLAUDE = "inherit"
 """What stands for the caller's model in agents of Claude Code."""
 
@@ -270,9 +268,6 @@ class _OpencodeProject:
         known: dict[str, tuple[Server, Place]] = {}
         for document in self.documents:
             settings.judge(self.files, document)
-            if _OF_NEXT in document.data:
-                at = Place(document, (_OF_NEXT,), of_key=True)
-                self._note_next(at, _of_next_version(at))
             known.update(settings.servers_in(document))
         known = {name: each for name, each in known.items() if self._may_start(each[1])}
         servers.judge(self.files, known)
@@ -347,20 +342,12 @@ class _OpencodeProject:
         """Notes the keys of an agent that are certainly misspelt."""
         for key in header:
             at = agent.place(key)
-            if key == _OF_NEXT and (why := _of_next_version(at)):
-                self._note_next(at, why)
-            elif reading.misspelt(key, KEYS):
+            if not settings.note_next(self.files, at) and reading.misspelt(key, KEYS):
                 message = (
                     f"opencode does not know `{excerpt(key)}`, and only hands it on to the model's provider"
                 )
                 meant = renaming(agent.place(key), key, nearest(key, KEYS - {_OLD}), counts=COUNTS)
                 self.files.note("LDO151", agent.place(key), message, meant)
-
-    def _note_next(self, at: Place, message: str) -> None:
-        """Notes permissions of version 2; a table of them has the form of this version's."""
-        is_table = isinstance(at.data, dict)
-        meant = renaming(at, _OF_NEXT, "permission", counts=COUNTS) if is_table else None
-        self.files.note("LDO151", at, message, meant)
 
     def _judge_tools(self, tables: Iterable[Place]) -> None:
         """Notes the tools in tables that other clients have, and this project has not either."""
@@ -455,21 +442,6 @@ class _OpencodeProject:
                 key = rule.at._replace(of_key=True)
                 message = f"there is no agent `{excerpt(called)}` that could be called"
                 self.files.lacking_agent(key, message, called, names)
-
-
-def _of_next_version(at: Place) -> str:
-    """A sentence about the permissions of version 2 in an agent; empty for a table in a file of its own, a slip.
-
-    Watched with 1.18.33: it refuses settings with that key, and makes an option of it in a header.
-    """
-    if at.location.path.endswith(".md"):
-        is_list = isinstance(at.data, list)
-        return (
-            "`permissions` is a list of rules for opencode 2, of which version 1 heeds none"
-            if is_list
-            else ""
-        )
-    return f"`permissions` is a key of opencode 2; version 1 does not know it, so {settings.REFUSED}"
 
 
 def _without_tools(agent: Agent) -> Agent:

@@ -39,6 +39,8 @@ _RENAMED = {
 """Names that other tools, or other tables, have for the same."""
 REFUSED = "it refuses its whole configuration and does not start"
 """What opencode does with settings of a form that it does not know (watched with 1.18.33)."""
+_OF_NEXT = "permissions"
+"""The key of version 2 for what is `permission` in this one."""
 _KINDS = {
     "http": "remote",
     "sse": "remote",
@@ -68,8 +70,26 @@ def is_on(server: Place) -> bool:
     return table(server.data).get("enabled") is not False
 
 
+def note_next(files: Files, at: Place) -> bool:
+    """Whether a key is that of version 2 for permissions, which is noted; a table in a header is a slip.
+
+    Watched with 1.18.33: it refuses settings with that key, and makes an option of it in a header.
+    """
+    is_header, is_table = at.location.path.endswith(".md"), isinstance(at.data, dict)
+    if at.route[-1] != _OF_NEXT or (is_header and not isinstance(at.data, list)):
+        return False
+    message = f"`{_OF_NEXT}` is a key of opencode 2; version 1 does not know it, so {REFUSED}"
+    if is_header:
+        message = f"`{_OF_NEXT}` is a list of rules for opencode 2, of which version 1 heeds none"
+    hint = renaming(at, _OF_NEXT, "permission", counts=COUNTS) if is_table else None
+    files.note("LDO151", at, message, hint)
+    return True
+
+
 def judge(files: Files, document: Document) -> None:
     """Notes the keys that do nothing, of servers and of what formats and checks files."""
+    if _OF_NEXT in document.data:
+        note_next(files, Place(document, (_OF_NEXT,), of_key=True))
     for at, what, known in _tables(document):
         for key in table(at.data):
             if key not in known | _NOTES and key[:1].isalpha():
