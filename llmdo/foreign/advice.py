@@ -49,6 +49,7 @@ from llmdo.foreign.instead import (
     NEXT,
     elsewhere,
     entries_of,
+    few_tools,
     instead_of,
     is_json,
     is_listed,
@@ -75,6 +76,7 @@ from llmdo.foreign.legs import (
 )
 from llmdo.foreign.other_commands import with_further_commands, with_other_commands
 from llmdo.foreign.refused_options import after_refusal, refused_at_once, with_place
+from llmdo.foreign.team import NAME_TOOLS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -408,7 +410,11 @@ def _edit(project: Foreign, leg: FlowLeg) -> str | None:
         change, at = f"keep `{leg.path[0].name}` from calling `{agent.name}`", leg.path[1].use.at
         lost = f"it then hands no work to `{agent.name}`"
     elif agent.path and (agent.inherits or given.is_default):
-        change = agent.narrower
+        line = (
+            few_tools(spec, agent.at) if agent.narrower == NAME_TOOLS and HEADER not in agent.header else ""
+        )
+        change = f"write `{line}`, and what else it needs" if line else agent.narrower
+        lost = "it loses the rest" if line else lost
     elif left := list_without(at, given.tool):
         change = f"write `{left}`, without `{excerpt(given.tool)}`"
     elif instead and (spec.switches_tools or at.route[:1] != (HEADER,)):

@@ -33,6 +33,7 @@ def names_in(text: str) -> list[str]:
 
 def make(files: Edited, change: str, place: str) -> None:
     """Makes one change at a place, which is empty where none is given."""
+    change = change.removesuffix(", and what else it needs")
     for pattern, made in _FORMS:
         if match := pattern.fullmatch(change):
             made(files, match, place)

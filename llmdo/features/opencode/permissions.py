@@ -23,7 +23,7 @@ from llmdo.policy.shell.rules import UNLISTED
 from llmdo.syntax.document import Place
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
     from llmdo.foreign.files import Files
     from llmdo.foreign.lines import Line
@@ -208,7 +208,7 @@ def _permission(files: Files, at: Place) -> Decided:
 
 
 def _renamed(
-    key: Place, name: str, permission: Iterable[str], words: str = "it is called `{}` here"
+    key: Place, name: str, permission: Collection[str], words: str = "it is called `{}` here"
 ) -> str | None:
     """The hint about a name in `permission` that is not today's, of which the first of several alike is renamed."""
     now = _meant(name)
