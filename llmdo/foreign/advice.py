@@ -47,7 +47,7 @@ from llmdo.foreign.instead import (
     LOOKED_AT,
     MANY,
     NEXT,
-    elsewhere,
+    also_lost,
     entries_of,
     few_tools,
     instead_of,
@@ -91,7 +91,6 @@ if TYPE_CHECKING:
 _NETWORK = "net.connect"
 _AS_WELL = " there as well"
 """The end of a change at the place of the one before it."""
-_REFUSED_BY_JOBS = ", while jobs refuse it"
 _PLACE = re.compile(r" \([^()]+:\d+:\d+\)")
 
 
@@ -227,22 +226,8 @@ def _change_of(project: Foreign, spot: Spot, best: FlowEdit, *, is_way: bool) ->
         line = f'write `"{given.tool}": "{"ask" if is_way else "deny"}"`'
         is_last = not _PLACE.search(best.text.rpartition(where)[2])
         return f"{line}{_AS_WELL}" if is_last else f"{line} under `permission` {where}"
-    also = _also(project, instead.at or at, instead.lost) if spec.switches_tools else ""
+    also = also_lost(project, instead.at or at, instead.lost) if spec.switches_tools else ""
     return f"{change} {where}{also}{instead.lost.removeprefix(ASKED) if spec.switches_tools else ''}"
-
-
-def _also(project: Foreign, at: Place, lost: str) -> str:
-    """The rest of a sentence about who else loses a tool by a line of settings: jobs too, in which nobody is asked."""
-    also, path = elsewhere(at), at.location.path
-    if not also or not lost.startswith(ASKED):
-        return also
-    jobs = (each for each in project.team.agents if project.spec_of(each).runs_others)
-    heeds = any(
-        given.at.location.path == path or f"`{path}`" in (given.narrower or "")
-        for each in jobs
-        for given in each.grants
-    )
-    return f"{also}{_REFUSED_BY_JOBS}" if heeds else also
 
 
 def _refused(project: Foreign, flow: Flow) -> FlowEdit | None:
@@ -321,7 +306,7 @@ def _of_settings(project: Foreign, leg: FlowLeg, every: frozenset[Spot]) -> Flow
     if instead is None or (agent.name, leg.path[-1].name, leg.tool) not in taken:
         return None
     lost = instead.lost or loss_of(given)
-    lost += _also(project, built_in[0], lost)
+    lost += also_lost(project, built_in[0], lost)
     text = f"{instead.change} ({place(built_in[0].location)}); {lost}"
     return FlowEdit(text, taken, of_source=not leg.is_ruled)
 
@@ -419,7 +404,7 @@ def _edit(project: Foreign, leg: FlowLeg) -> str | None:
         change = f"write `{left}`, without `{excerpt(given.tool)}`"
     elif instead and (spec.switches_tools or at.route[:1] != (HEADER,)):
         change, lost, at = instead.change, instead.lost or lost, instead.at or at
-        lost += _also(project, at, lost) if spec.switches_tools else given.also
+        lost += also_lost(project, at, lost) if spec.switches_tools else given.also
     elif leg.is_ruled and given.rule_at:
         change, at = without_rule(given, at, f"tighten {key or 'the rule'}, which allows {name}")
     elif not key:

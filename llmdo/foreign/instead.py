@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from llmdo.extensions.spec import ForeignFormat
+    from llmdo.foreign import Foreign
     from llmdo.foreign.team import Grant
 
 LONGEST = 70  # characters of a new line that a hint spells out
@@ -39,6 +40,7 @@ LEFT_TO_OTHERS = (OTHERS_REFUSED, OTHERS_LOOKED_AT)
 LOOKED_AT = "a second model then decides about each call of it"
 ASKED = "a person is then asked each time"
 ASKED_BUT_TO_READ = f"{ASKED}, except for commands that only read"
+_REFUSED_BY_JOBS = ", while jobs refuse it"
 ALSO = ", also in other agents without a rule about it"
 NO_SUCH_COMMAND = "it then runs no such command"
 NO_HOST = "its commands then reach no host"
@@ -324,6 +326,20 @@ def _several(names: Sequence[str]) -> str:
 def elsewhere(at: Place) -> str:
     """The rest of a sentence about what is lost by a line of opencode's settings for all agents; empty for others."""
     return ALSO if (is_json(at) and not _is_of_agent(at)) or is_unwritten(at) else ""
+
+
+def also_lost(project: Foreign, at: Place, lost: str) -> str:
+    """The rest of a sentence about who else loses a tool by a line of settings: jobs too, in which nobody is asked."""
+    also, path = elsewhere(at), at.location.path
+    if not also or not lost.startswith(ASKED):
+        return also
+    jobs = (each for each in project.team.agents if project.spec_of(each).runs_others)
+    heeds = any(
+        given.at.location.path == path or f"`{path}`" in (given.narrower or "")
+        for each in jobs
+        for given in each.grants
+    )
+    return f"{also}{_REFUSED_BY_JOBS}" if heeds else also
 
 
 def is_unwritten(at: Place) -> bool:

@@ -65,8 +65,6 @@ BUILT_IN: Mapping[str, tuple[str, Mapping[tuple[str, str], Decision]]] = {
     "plan": ("primary", {("edit", "*"): "blocked", (TASK, "general"): "blocked"}),
 }
 """The built-in agents of opencode: the mode of each, and the rules below those of the project."""
-MODES = "mode"
-"""The former key of primary agents, which opencode still reads."""
 HIDDEN = frozenset({"compaction", "summary", "title"})
 """Agents by which opencode sums up a conversation: they have no tools, unless the settings for all agents give some."""
 _COMPACTION = "compaction"
@@ -95,7 +93,7 @@ def read(tree: Tree) -> Team:
     declared: dict[str, _Declaration] = {}
     for document in documents:
         agents = "agent" if "agent" in document.data else "agents"
-        for key in (MODES, agents):
+        for key in (schema.MODES, agents):
             for name in table(document.data, key):
                 if isinstance(Place(document, (key, name)).data, dict):
                     _declare(declared, name, Place(document, (key, name)), "")
@@ -103,7 +101,7 @@ def read(tree: Tree) -> Team:
     modules = (*PLUGINS, *TOOLS)
     paths = () if tree.only and files.named(modules) else files.find(AGENTS)
     read_agents = [*_agents_in(files, paths)]
-    if refused := [*schema.refusals(*_tables(documents, read_agents))]:
+    if refused := [*schema.refusals(documents, [text.document for _, text in read_agents])]:
         problems = (*files.problems, *refused)
         return Team(format="opencode", agents=(), files=files.paths, problems=problems, starts="allowed")
     for name, content in read_agents:
@@ -118,21 +116,6 @@ def read(tree: Tree) -> Team:
         starts="allowed",  # with the client, and nobody is asked
         max_depth=max((agent.max_depth or 0 for agent in loaded), default=1),
     )
-
-
-def _tables(
-    documents: Sequence[Document], agents: Iterable[tuple[str, reading.Text]]
-) -> tuple[list[Place], list[Place]]:
-    """The tables of agents, in files without a problem, and those of the settings."""
-    whole = [each for each in documents if not each.problems]
-    tables = [
-        Place(document, (key, name))
-        for document in whole
-        for key in (MODES, "agent")
-        for name in table(document.data, key)
-    ]
-    headers = [Place(text.document, ()) for _, text in agents if not text.document.problems]
-    return [*tables, *headers], [Place(document, ()) for document in whole]
 
 
 def _agents_in(files: Files, paths: Iterable[str]) -> Iterator[tuple[str, reading.Text]]:

@@ -9,14 +9,18 @@ import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from llmdo.base.diagnostic import Related, excerpt, finding
+from llmdo.base.parts import table
 from llmdo.foreign.files import MOST_PLACES
 from llmdo.syntax.document import Place
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from llmdo.base.diagnostic import Diagnostic
+    from llmdo.syntax.document import Document
 
+MODES = "mode"
+"""The former key of primary agents, which opencode still reads."""
 ACTIONS = ("allow", "ask", "deny")
 _MODES = ("subagent", "primary", "all")
 _COLORS = frozenset({"primary", "secondary", "accent", "success", "warning", "error", "info"})
@@ -26,7 +30,7 @@ _WITHOUT_PATTERNS = frozenset({"doom_loop", "question", "todowrite", "webfetch",
 _NO_START = "so opencode refuses its whole configuration and does not start: none of its agents is in force"
 
 
-class _Kind(NamedTuple):
+class SchemaKind(NamedTuple):
     """A kind of value: whether one is of it, what another one is, and the hint for that."""
 
     holds: Callable[[object], bool]
@@ -47,24 +51,24 @@ def _is_color(value: object) -> bool:
 
 
 _OUT = "or take this line out"
-_TEXT = _Kind(lambda value: isinstance(value, str), "no text", f"write a text, {_OUT}")
-_NUMBER = _Kind(_is_number, "no number", f"write a number without quotes, {_OUT}")
-_COUNT = _Kind(_is_count, "no whole number above 0", f"write a whole number above 0, {_OUT}")
-_SWITCH = _Kind(
+_TEXT = SchemaKind(lambda value: isinstance(value, str), "no text", f"write a text, {_OUT}")
+_NUMBER = SchemaKind(_is_number, "no number", f"write a number without quotes, {_OUT}")
+_COUNT = SchemaKind(_is_count, "no whole number above 0", f"write a whole number above 0, {_OUT}")
+_SWITCH = SchemaKind(
     lambda value: isinstance(value, bool), "neither `true` nor `false`", f"write one of the two, {_OUT}"
 )
-_TABLE = _Kind(lambda value: isinstance(value, dict), "no table", f"write a table, {_OUT}")
-_TOOLS = _Kind(
+_TABLE = SchemaKind(lambda value: isinstance(value, dict), "no table", f"write a table, {_OUT}")
+_TOOLS = SchemaKind(
     lambda value: isinstance(value, dict),
     "no table",
     'write `permission: {"*": deny, read: allow, grep: allow}` in place of `tools`, and what else it needs',
 )
-_MODE = _Kind(
+_MODE = SchemaKind(
     lambda value: value in _MODES,
     "none of `subagent`, `primary` and `all`",
     f"write one of the three, {_OUT}",
 )
-_COLOUR = _Kind(
+_COLOUR = SchemaKind(
     _is_color,
     "neither `#` and six digits nor a name such as `info`",
     f'write one such as `"#aabbcc"`, {_OUT}',
@@ -83,20 +87,30 @@ _OF_AGENT = {
     "top_p": _NUMBER,
     "variant": _TEXT,
 }
-_ACTION = _Kind(
+_ACTION = SchemaKind(
     lambda value: value in ACTIONS, "none of `allow`, `ask` and `deny`", f"write one of the three, {_OUT}"
 )
-_RULES = _Kind(
+_RULES = SchemaKind(
     _ACTION.holds, "neither a table nor one of `allow`, `ask` and `deny`", f"write one of these, {_OUT}"
 )
 
 
-def refusals(agents: Iterable[Place], settings: Iterable[Place]) -> Iterator[Diagnostic]:
-    """A finding for each kind of value at a key that the schema refuses: of agents, and of settings that are alike."""
-    refused: dict[tuple[str, str], list[tuple[Place, _Kind]]] = {}
+def refusals(settings: Sequence[Document], files: Iterable[Document]) -> Iterator[Diagnostic]:
+    """A finding for each kind of value at a key that the schema refuses, in settings and in files of agents."""
+    whole = [each for each in settings if not each.problems]
+    declared = [
+        Place(each, (key, name))
+        for each in whole
+        for key in (MODES, "agent")
+        for name in table(each.data, key)
+    ]
+    agents = [*declared, *(Place(each, ()) for each in files if not each.problems)]
+    refused: dict[tuple[str, str], list[tuple[Place, SchemaKind]]] = {}
     of_agents = (each for at in agents for each in _of_agent(at))
-    of_settings = (each for at in settings for key in ("permission", "tools") for each in _of_key(at, key))
-    for at, kind in (*of_agents, *of_settings):
+    of_all = (
+        each for read in whole for key in ("permission", "tools") for each in _of_key(Place(read, ()), key)
+    )
+    for at, kind in (*of_agents, *of_all):
         refused.setdefault((str(at.route[-1]), kind.lack), []).append((at, kind))
     for (key, lack), ((first, kind), *others) in refused.items():
         message = f"`{excerpt(key)}` is {lack}, {_NO_START}"
@@ -104,25 +118,25 @@ def refusals(agents: Iterable[Place], settings: Iterable[Place]) -> Iterator[Dia
         yield finding("LDO153", first.location, message, hint=kind.hint, related=related)
 
 
-def _of_agent(at: Place) -> Iterator[tuple[Place, _Kind]]:
-    table = at.data
-    if not isinstance(table, dict):
+def _of_agent(at: Place) -> Iterator[tuple[Place, SchemaKind]]:
+    own = at.data
+    if not isinstance(own, dict):
         yield at, _TABLE
         return
     for key, kind in _OF_AGENT.items():
-        if key in table and not kind.holds(table[key]):
+        if key in own and not kind.holds(own[key]):
             yield _within(at, key), kind
         elif key == "tools":
             yield from _of_key(at, key)
     yield from _of_key(at, "permission")
 
 
-def _of_key(at: Place, key: str) -> Iterator[tuple[Place, _Kind]]:
+def _of_key(at: Place, key: str) -> Iterator[tuple[Place, SchemaKind]]:
     """The values of `permission` or `tools` that the schema refuses."""
-    table = at.data
-    if not isinstance(table, dict) or key not in table:
+    around = at.data
+    if not isinstance(around, dict) or key not in around:
         return
-    value, place = table[key], _within(at, key)
+    value, place = around[key], _within(at, key)
     if key == "tools":
         if not isinstance(value, dict):
             yield place, _TOOLS
