@@ -43,7 +43,9 @@ def _is_number(value: object) -> bool:
 
 
 def _is_count(value: object) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and value > 0
+    return (
+        isinstance(value, int | float) and not isinstance(value, bool) and value > 0 and value == int(value)
+    )
 
 
 def _is_color(value: object) -> bool:
@@ -61,8 +63,9 @@ _TABLE = SchemaKind(lambda value: isinstance(value, dict), "no table", f"write a
 _TOOLS = SchemaKind(
     lambda value: isinstance(value, dict),
     "no table",
-    'write `permission: {"*": deny, read: allow, grep: allow}` in place of `tools`, and what else it needs',
+    'write `permission: {"*": deny, read: allow, grep: allow}` in its header, and take `tools` out',
 )
+_FEW_IN_SETTINGS = 'write `"permission": {"*": "deny", "read": "allow", "grep": "allow"}` in place of `tools`'
 _MODE = SchemaKind(
     lambda value: value in _MODES,
     "none of `subagent`, `primary` and `all`",
@@ -115,7 +118,9 @@ def refusals(settings: Sequence[Document], files: Iterable[Document]) -> Iterato
     for (key, lack), ((first, kind), *others) in refused.items():
         message = f"`{excerpt(key)}` is {lack}, {_NO_START}"
         related = [Related(at.location, "and here") for at, _ in others[:MOST_PLACES]]
-        yield finding("LDO153", first.location, message, hint=kind.hint, related=related)
+        is_in_settings = kind is _TOOLS and not first.location.path.endswith(".md")
+        hint = _FEW_IN_SETTINGS if is_in_settings else kind.hint
+        yield finding("LDO153", first.location, message, hint=hint, related=related)
 
 
 def _of_agent(at: Place) -> Iterator[tuple[Place, SchemaKind]]:
