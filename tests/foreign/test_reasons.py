@@ -105,6 +105,14 @@ def strangers_places(read: Foreign) -> list[str]:
             # What a client runs is called by a worker of its own, which stands for its agent.
             names = {of_events.get(hop.name, hop.name) for hop in row.path}
             own = {agent.path for name, agent in agents if {name, agent.name} & names}
+            # A prompt of Copilot runs in the agent that it names, whose handoffs it has.
+            bases = {
+                str(agent.header.get(key)).casefold()
+                for _, agent in agents
+                for key in ("agent", "mode")
+                if agent.path in own and agent.path.endswith(".prompt.md")
+            }
+            own |= {agent.path for _, agent in agents if agent.name.casefold() in bases}
             places = [(hop.name, hop.use.at.location.path) for hop in row.path if hop.use]
             wrong += [
                 f"{entry.name}: {row.capability}: {name} {path}"
