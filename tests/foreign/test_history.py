@@ -30,8 +30,8 @@ def test_a_revision_is_read_as_the_same_files_on_disk(form: str, tmp_path: Path)
         shutil.copytree(case, tmp_path / "all" / case.parent.name / case.name)
     git(tmp_path, "init", "-q")
     git(tmp_path, "add", "-A")
-    for folder in (tmp_path / "all").glob("*/*/.claude"):
-        git(tmp_path, "add", "-f", str(folder))  # which a `.gitignore` may name, and Claude Code reads all the same
+    for folder in (tmp_path / "all").glob("*/*/.claude"):  # which Claude Code reads although git ignores it
+        git(tmp_path, "add", "-f", str(folder))
     git(tmp_path, "commit", "-qm", "m")
     for case in (tmp_path / "all").glob("*/*"):
         now, then = foreign.read(form, case), foreign.read(form, case, "HEAD")
