@@ -126,13 +126,10 @@ EVIDENCE = (
 )  # fmt: skip
 """Files by which tools are known; of several items for one tool, the first with files counts."""
 
-REQUIRING = (
-    "pyproject.toml",
-    "*/pyproject.toml",
-    "requirements*.txt",
-    "*/requirements*.txt",
-    "package.json",
-    "*/package.json",
+REQUIRING = tuple(
+    f"{above}{name}"
+    for name in ("pyproject.toml", "requirements*.txt", "package.json")
+    for above in ("", "*/", "*/*/")
 )
 PACKAGES: Mapping[str, str] = {
     "@anthropic-ai/claude-agent-sdk": "Claude Agent SDK", "@google/adk": "Google ADK",
@@ -149,6 +146,8 @@ PATTERNS = (*(pattern for each in EVIDENCE for pattern in each.patterns), *REQUI
 
 _BELOW = "*/**/"
 """The beginning of a pattern of files in any folder below."""
+_OF_A_HOME = "**/.config/**/"
+"""That of files in the folder for settings of a home, as a repository of a person's files has it."""
 _REQUIREMENT = re.compile(r"\s*([A-Za-z0-9][A-Za-z0-9._-]*)")
 
 
@@ -206,7 +205,7 @@ def _below(known: Formats) -> Iterator[_Evidence]:
     """The files of supported tools that count only for a start in their folder, by the names of the tools."""
     for form in sorted(known.values(), key=lambda form: form.product):
         if form.below:
-            patterns = tuple(f"{_BELOW}{pattern}" for pattern in form.below)
+            patterns = tuple(f"{above}{pattern}" for pattern in form.below for above in (_BELOW, _OF_A_HOME))
             yield _Evidence(form.product, patterns, "file in a folder below")
 
 
