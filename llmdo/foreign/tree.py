@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 MAX_FILES = 10_000  # of one project: more is a glob that swallowed something else
 
+_ANY_FOLDER = "folder"  # in place of a tool's, of which a line may be
 _UNPRINTABLE = re.compile("[\\\\\\x00-\\x1f\\x7f\\ud800-\\udfff]")
 _UNPRINTABLE_NAME = discovery.RefusedPath(
     "LDO154", "has a name with a control character or `\\`, or that is not UTF-8"
@@ -221,16 +222,20 @@ def _nothing_ignored(_path: str) -> bool:
 
 
 def _but_of_tools(ignored: Callable[[str], bool]) -> Callable[[str], bool]:
-    """The question whether git ignores a path, which is not asked of what is in a tool's hidden folder.
+    """The question whether git ignores a path, without the lines about a tool's hidden folder that it is in.
 
-    It is asked of the folder around that, and of a path with two hidden folders, as in a worktree below `.claude`.
+    Left are those about the folder around that, and about any folder of a name, such as `node_modules`. All count for a
+    path with two hidden folders, as in a worktree below `.claude`.
     """
 
     def is_ignored(path: str) -> bool:
         before, dot, rest = f"/{path}".partition("/.")
+        inner = rest.partition("/")[2]
         if not dot or "/." in rest:
             return ignored(path)
-        return bool(before) and ignored(f"{before[1:]}/")
+        if before and ignored(f"{before[1:]}/"):
+            return True
+        return bool(inner) and ignored(path) and ignored(f"{_ANY_FOLDER}/{inner}")
 
     return is_ignored
 

@@ -78,6 +78,22 @@ def test_so_it_does_in_the_folder_of_a_project_within_but_not_in_a_worktree_or_a
     assert paths == (".claude/agents/reviewer.md", "app/.claude/agents/reviewer.md")
 
 
+def test_there_lines_about_names_in_it_are_heeded_and_those_about_the_folder_are_not(tmp_path: Path) -> None:
+    (tmp_path / ".gitignore").write_text(".claude/*\n/skills/\nnode_modules/\n")
+    for path in (
+        "skills/a/SKILL.md",
+        "skills/a/node_modules/b/SKILL.md",
+        "worktrees/c/node_modules/d/SKILL.md",
+    ):
+        file = tmp_path / ".claude" / path
+        file.parent.mkdir(parents=True)
+        file.write_text("---\nname: a\n---\nGo.\n")
+    paths, _ = DiskTree(tmp_path).find(("**/.claude/**/SKILL.md",))
+    assert paths == (".claude/skills/a/SKILL.md",)
+    (tmp_path / ".gitignore").write_text("/*\n!/.claude\n")
+    assert len(DiskTree(tmp_path).find(("**/.claude/**/SKILL.md",))[0]) == 3
+
+
 TEAM = "agents:\n  root:\n    toolsets: [{type: shell}]\n"
 
 
