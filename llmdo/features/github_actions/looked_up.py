@@ -34,8 +34,8 @@ _CONTINUED = ("\\\n", "  ")
 """The end of a line that goes on, and blanks of the same length."""
 _LISTS = frozenset({("issue", "list"), ("pr", "list"), ("search", "issues"), ("search", "prs")})
 """The commands of `gh` that can list what one author wrote."""
-_PERSON = re.compile(r"@me|[A-Za-z\d](?:-?[A-Za-z\d])*")
-"""A fixed author of `gh`; that of an app is `app/NAME`."""
+_PERSON = re.compile(r"[A-Za-z\d](?:-?[A-Za-z\d])*")
+"""A fixed author of `gh`; that of an app is `app/NAME`, and `@me` the app of the token."""
 _NO_PERSON = re.compile(r"actions|agent|bot|claude|codex|copilot|gemini|ghost", re.IGNORECASE)
 """Authors that hand on what others wrote."""
 _WIDER = re.compile(r"author:|\bOR\b|[$()]", re.IGNORECASE)

@@ -41,7 +41,7 @@ def brings(root: Path, script: str) -> bool:
     [
         "gh issue list --author miller > open",
         "gh issue list -A miller --search 'no:label' --json title,body > open",
-        "gh pr list --author=@me --json number,title > open",
+        "gh pr list --author=miller --json number,title > open",
         "gh search issues sieve --author miller --owner mill > open",
         f"gh api repos/mill/flour/issues --jq '.[] | select({_MEMBER})' > open",
         f"gh api repos/mill/flour/issues/7 -q 'select({_MEMBER}) | .body' > open",
@@ -60,6 +60,7 @@ def test_what_a_named_person_or_members_wrote_is_no_strangers(tmp_path: Path, sc
         'gh issue list --author "$WHO" > open',
         "gh issue list --author miller --author ${{ github.actor }} > open",
         "gh issue list --author dependabot > open",
+        "gh issue list --author @me > open",  # the app of the token, which hands on what others wrote
         "gh issue list --author app/raiser > open",
         "gh issue list --author miller --app raiser > open",
         "gh issue list --author miller --json comments > open",
