@@ -130,8 +130,9 @@ class OpencodeCode:
 
     def judge(self, rules: Iterable[PermissionRule]) -> None:
         """Notes the rules that ask about a tool in code, which nothing obeys."""
+        names = self._tool_names
         for rule in rules:
-            about = [name for name in self._tool_names if matches(rule.tool, name)]
+            about = [name for name in names if matches(rule.tool, name)]
             if about and rule.tool != "*" and rule.decision == "needs_approval":
                 message = (
                     f"opencode asks nobody about the tool `{excerpt(about[0])}`, which is code of the project"

@@ -13,6 +13,7 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from llmdo.base.diagnostic import Related, excerpt, finding
+from llmdo.features.opencode.settings import NO_START
 from llmdo.foreign.files import MOST_PLACES
 from llmdo.foreign.team import MAX_NAME
 from llmdo.syntax.discovery import ignored_by
@@ -72,10 +73,7 @@ def _refused(
     first, path = lacking[0]
     rest = len({each for _, each in lacking}) - 1
     more = f", and {rest} more {'is' if rest == 1 else 'are'} missing" if rest else ""
-    message = (
-        f"there is no `{excerpt(path, MAX_NAME)}`{more}, so opencode refuses its whole configuration and does not "
-        "start: none of its agents is in force"
-    )
+    message = f"there is no `{excerpt(path, MAX_NAME)}`{more}, {NO_START}"
     at, *others = places
     related = [Related(other, "and here") for other in others[:MOST_PLACES]]
     return finding("LDO153", at, message, hint=_hint(tree, folder, first["path"]), related=related)

@@ -6,10 +6,11 @@ Watched with 1.18.33, by `debug agent` and `debug config`. In a file, `descripti
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeGuard
 
 from llmdo.base.diagnostic import Related, excerpt, finding
 from llmdo.base.parts import table
+from llmdo.features.opencode.settings import NO_START
 from llmdo.foreign.files import MOST_PLACES
 from llmdo.syntax.document import Place
 
@@ -22,12 +23,11 @@ if TYPE_CHECKING:
 MODES = "mode"
 """The former key of primary agents, which opencode still reads."""
 ACTIONS = ("allow", "ask", "deny")
-_MODES = ("subagent", "primary", "all")
-_COLORS = frozenset({"primary", "secondary", "accent", "success", "warning", "error", "info"})
-_COLOR = re.compile(r"#[0-9a-fA-F]{6}")
+_KINDS_OF_AGENTS = ("subagent", "primary", "all")
+_COLOR_NAMES = frozenset({"primary", "secondary", "accent", "success", "warning", "error", "info"})
+_HEX = re.compile(r"#[0-9a-fA-F]{6}")
 _WITHOUT_PATTERNS = frozenset({"doom_loop", "question", "todowrite", "webfetch", "websearch"})
 """The tools whose permission is one word, not a table of patterns."""
-_NO_START = "so opencode refuses its whole configuration and does not start: none of its agents is in force"
 
 
 class SchemaKind(NamedTuple):
@@ -38,18 +38,16 @@ class SchemaKind(NamedTuple):
     hint: str
 
 
-def _is_number(value: object) -> bool:
+def _is_number(value: object) -> TypeGuard[float]:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def _is_count(value: object) -> bool:
-    return (
-        isinstance(value, int | float) and not isinstance(value, bool) and value > 0 and value == int(value)
-    )
+    return _is_number(value) and value > 0 and (isinstance(value, int) or value.is_integer())
 
 
 def _is_color(value: object) -> bool:
-    return isinstance(value, str) and (value in _COLORS or _COLOR.fullmatch(value) is not None)
+    return isinstance(value, str) and (value in _COLOR_NAMES or _HEX.fullmatch(value) is not None)
 
 
 _OUT = "or take this line out"
@@ -67,17 +65,17 @@ _TOOLS = SchemaKind(
 )
 _FEW_IN_SETTINGS = 'write `"permission": {"*": "deny", "read": "allow", "grep": "allow"}` in place of `tools`'
 _MODE = SchemaKind(
-    lambda value: value in _MODES,
+    lambda value: value in _KINDS_OF_AGENTS,
     "none of `subagent`, `primary` and `all`",
     f"write one of the three, {_OUT}",
 )
-_COLOUR = SchemaKind(
+_COLOR = SchemaKind(
     _is_color,
     "neither `#` and six digits nor a name such as `info`",
     f'write one such as `"#aabbcc"`, {_OUT}',
 )
 _OF_AGENT = {
-    "color": _COLOUR,
+    "color": _COLOR,
     "disable": _SWITCH,
     "hidden": _SWITCH,
     "maxSteps": _COUNT,
@@ -116,7 +114,7 @@ def refusals(settings: Sequence[Document], files: Iterable[Document]) -> Iterato
     for at, kind in (*of_agents, *of_all):
         refused.setdefault((str(at.route[-1]), kind.lack), []).append((at, kind))
     for (key, lack), ((first, kind), *others) in refused.items():
-        message = f"`{excerpt(key)}` is {lack}, {_NO_START}"
+        message = f"`{excerpt(key)}` is {lack}, {NO_START}"
         related = [Related(at.location, "and here") for at, _ in others[:MOST_PLACES]]
         is_in_settings = kind is _TOOLS and not first.location.path.endswith(".md")
         hint = _FEW_IN_SETTINGS if is_in_settings else kind.hint

@@ -37,8 +37,11 @@ _RENAMED = {
     "redirect_uri": "redirectUri",
 }
 """Names that other tools, or other tables, have for the same."""
-REFUSED = "it refuses its whole configuration and does not start"
+_REFUSES = "refuses its whole configuration and does not start"
+REFUSED = f"it {_REFUSES}"
 """What opencode does with settings of a form that it does not know (watched with 1.18.33)."""
+NO_START = f"so opencode {_REFUSES}: none of its agents is in force"
+"""The same as the end of a sentence where nothing of its files is read."""
 _OF_NEXT = "permissions"
 """The key of version 2 for what is `permission` in this one."""
 _KINDS = {
