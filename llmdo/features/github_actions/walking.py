@@ -13,6 +13,7 @@ from llmdo.base.values import dataclass, field, replace
 from llmdo.features.github_actions.broken import as_refused
 from llmdo.features.github_actions.kiro_runs import unread_run
 from llmdo.features.github_actions.renamed import is_renamed, renamed_in, unknown_note
+from llmdo.features.github_actions.script_outputs import past_scripts
 from llmdo.features.github_actions.spots import spot_in
 from llmdo.features.github_actions.step_checks import people_past
 from llmdo.features.github_actions.workflow import (
@@ -270,6 +271,7 @@ class WorkflowWalk:
                     checking[other] = fewer("anyone", *map(people_past, steps))
                 trigger = trigger.guarded(checking[other])
             trigger = trigger.narrowed(job.get("if"))
+            trigger = past_scripts(trigger, job.get("if"), (), jobs)
             if "environment" in job:  # which may have to be approved
                 trigger = trigger.guarded("perhaps anyone")
             own = permissions_at(document, at) or permissions_at(document, ())
@@ -318,7 +320,7 @@ class WorkflowWalk:
             own = {each.name: each for each in variables_at(document, step_route)}
             inner = replace(
                 scope,
-                trigger=trigger.narrowed(step.get("if")),
+                trigger=past_scripts(trigger.narrowed(step.get("if")), step.get("if"), before, {}),
                 before=before,
                 variables={**scope.variables, **own},
             )
