@@ -28,6 +28,8 @@ _MAY_TRUST = re.compile(
 )
 """Signs that a script has it trust the folder in another way."""
 
+_HEAD = re.compile(r"github\.(?:head_ref|event\.(?:pull_request\.head|workflow_run\.head_))|refs/pull/")
+
 
 def without_trust(site: Site) -> Diagnostic | None:
     """The note that Gemini CLI does not start, as nothing has it trust the folder; None if something may."""
@@ -41,7 +43,14 @@ def without_trust(site: Site) -> Diagnostic | None:
     if any(map(_MAY_TRUST.search, map(script_of, steps))) or not all(map(_is_known, site.before)):
         return None
     near = site.variables.get(_NEAR)
-    hint = f'write `{_TRUST}: "true"` under its `env`'
+    line = f'{_TRUST}: "true"'
+    hint = (
+        f"write `{line}` under its `env`"
+        if table(site.step.get("env"))
+        else f"write `env: {{{line}}}` into its step"
+    )
+    if any(map(_is_of_head, site.before)):
+        hint += ", but limit its tools first: it then starts in files of a pull request, whose settings and hooks count"
     if near and not given:
         hint += f"; `{_NEAR}` is a name that it does not read"
     message = "Gemini CLI does not start here from 0.39.1 on, as nothing has it trust the folder"
@@ -54,6 +63,13 @@ def _is_plain(site: Site) -> bool:
         return False
     job = table(Place(site.document, site.route[:2]).data)
     return site.is_fresh and "container" not in job and not site.document.problems
+
+
+def _is_of_head(step: object) -> bool:
+    """Whether a step checks out the head of a pull request."""
+    options = table(table(step).get("with"))
+    is_checkout = text(table(step).get("uses")).startswith("actions/checkout@")
+    return is_checkout and any(_HEAD.search(text(options.get(key))) for key in ("ref", "repository"))
 
 
 def _is_known(step: object) -> bool:

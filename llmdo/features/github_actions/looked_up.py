@@ -40,6 +40,8 @@ _NO_PERSON = re.compile(r"actions|agent|bot|claude|codex|copilot|gemini|ghost", 
 """Authors that hand on what others wrote."""
 _WIDER = re.compile(r"author:|\bOR\b|[$()]", re.IGNORECASE)
 """Signs that a search may bring what others than the author wrote."""
+_CONTRADICTION = re.compile(r'(?:no:label label:(?:"[^"]+"|[\w:/-]+)|label:(?:"[^"]+"|[\w:/-]+) no:label)')
+"""A search whose two terms no item fulfils."""
 _OF_ITS_AUTHOR = frozenset({
     "additions", "assignees", "author", "baseRefName", "body", "changedFiles", "closed", "closedAt", "createdAt",
     "deletions", "headRefName", "headRefOid", "id", "isDraft", "isPullRequest", "labels", "mergeable", "mergedAt",
@@ -188,7 +190,7 @@ def _look_up(site: Site, step: Mapping[str, object], route: Route | None) -> _Lo
     ]
     asking = [words for words in commands(text(step.get("run"))) if _LOOKS_UP.search(" ".join(words))]
     are_read = 0 < len(asking) == len(matches)
-    if are_read and all(map(_is_of_members, asking)):
+    if are_read and all(_is_of_members(words) or _lists_nothing(words) for words in asking):
         return None
     if route is None:
         return _LookUp(site.at, "")
@@ -228,6 +230,15 @@ def _is_of_members(words: Sequence[str]) -> bool:
         and not any("$" in each for name in options if name != "--repo" for each in options[name])
         and all(_OF_ITS_AUTHOR.issuperset(each.split(",")) for each in options.get("--json", ()))
     )
+
+
+def _lists_nothing(words: Sequence[str]) -> bool:
+    """Whether a command of `gh` asks for items without a label and with one, as Google's triage once did."""
+    if words[:1] != ("gh",) or words[1:3] not in _LISTS or words[1] == "search":
+        return False
+    options, others = _options(words[3:], _FLAGS, _VALUED)
+    searches = options.get("--search", ())
+    return not others and len(searches) == 1 and _CONTRADICTION.fullmatch(searches[0].strip()) is not None
 
 
 def _options(

@@ -71,6 +71,7 @@ if TYPE_CHECKING:
 
 COMPILED = ".lock.yml"
 """The ending of workflows that gh-aw compiles."""
+_WORKFLOW_ON_GITHUB = re.compile(r"[\w.-]+/[\w.-]+/(?P<path>\.github/workflows/[\w.-]+\.ya?ml)@\S+")
 
 _NO_EFFECT = "whatever others write then has no effect"
 _SCRUB = "CLAUDE_CODE_SUBPROCESS_ENV_SCRUB"
@@ -365,4 +366,14 @@ def _problems(site: Site, tree: Checkout) -> Iterator[Diagnostic]:
         message = f"`{name}` {where}, so what its agent can do is not known"
         if name.startswith("./") and name.endswith((".yml", ".yaml")):
             message = f"`{name}` {where}, so GitHub refuses this workflow and none of its jobs runs"
-        yield finding("LDO250", site.place("uses").location, message)
+        yield finding("LDO250", site.place("uses").location, message, hint=_own_hint(site, tree))
+
+
+def _own_hint(site: Site, tree: Tree) -> str | None:
+    """The hint for a workflow that is fetched from GitHub although one of its path stands here; None without one."""
+    named = _WORKFLOW_ON_GITHUB.fullmatch(text(site.step.get("uses")))
+    if named is None or tree.read(named["path"]) is None:
+        return None
+    return (
+        f"if this is its repository, write `./{named['path']}`: it is then read, and called as it stands here"
+    )

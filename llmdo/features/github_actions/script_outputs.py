@@ -6,7 +6,6 @@ import re
 from typing import TYPE_CHECKING
 
 from llmdo.base.parts import items, table, text, texts
-from llmdo.base.values import dataclass, field
 from llmdo.features.github_actions.conditions import demands
 from llmdo.features.github_actions.workflow import CALLED
 
@@ -39,13 +38,8 @@ _Values = list[str | None]
 """The values that an output may get; None for one that no file says."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Branch:
-    """A branch of a choice, which is taken when none before it is."""
-
-    condition: str
-    """Empty for the last one, which needs none."""
-    values: _Values = field(default_factory=list)
+_Branch = tuple[str, _Values]
+"""A branch of a choice: its condition, empty for the last one that needs none, and what the output gets there."""
 
 
 def past_scripts(
@@ -112,12 +106,12 @@ def _choice(lines: Sequence[str], output: str) -> tuple[_Values, Sequence[_Branc
         if sets := _SETS.fullmatch(line):
             if sets["output"][1:-1] == output:
                 value = sets["value"][1:-1] if sets["value"][0] in "'\"" else None
-                (branches[-1].values if is_open else always).append(value)
+                (branches[-1][1] if is_open else always).append(value)
         elif opens := _OPENS.fullmatch(line):
-            goes_on = is_open and bool(branches[-1].condition)
+            goes_on = is_open and bool(branches[-1][0])
             if not (goes_on if opens["else"] else opens["condition"] and not branches):
                 return None
-            branches.append(_Branch(opens["condition"] or ""))
+            branches.append((opens["condition"] or "", []))
             is_open = True
         elif line == "}" and is_open:
             is_open = False
@@ -132,10 +126,10 @@ def _given(
     """The values that an output may get where the variables have these values."""
     always, branches = choice
     yield from always
-    for branch in branches:
-        holds = _holds(branch.condition, known)
+    for condition, values in branches:
+        holds = _holds(condition, known)
         if holds is not False:
-            yield from branch.values
+            yield from values
         if holds:
             return
 

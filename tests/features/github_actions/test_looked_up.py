@@ -56,6 +56,23 @@ def test_what_a_named_person_or_members_wrote_is_no_strangers(tmp_path: Path, sc
 @pytest.mark.parametrize(
     "script",
     [
+        "gh issue list --search 'no:label label:\"status/needs-triage\"' --json title > open",
+        "gh issue list -S 'label:triage no:label' --state open --limit 100 > open",
+    ],
+)
+def test_a_search_that_contradicts_itself_brings_nothing(tmp_path: Path, script: str) -> None:
+    assert not brings(tmp_path, script)
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        "gh issue list --search 'no:label label:triage OR is:open' > open",
+        "gh issue list --search 'no:label no:assignee' > open",
+        "gh issue list --search 'no:label -label:triage' > open",
+        "gh issue list --search 'no:label label:triage' --search is:open > open",
+        "gh search issues 'no:label label:triage' > open",
+        "gh issue list --search 'no:label label:triage' > open; gh issue list >> open",
         "gh issue list --json title > open",
         'gh issue list --author "$WHO" > open',
         "gh issue list --author miller --author ${{ github.actor }} > open",
