@@ -552,7 +552,8 @@ _FORMS: tuple[tuple[re.Pattern[str], Callable[[Edited, re.Match[str], Diagnostic
         r"(?:(?:, (?:and )?)?take (?P<out>`[^`]+`(?: and `[^`]+`)?) out)?"
     ), _keys_mended),
     (re.compile(rf"write {_LINE} under `permissions`(?:, or deny .*)?"), _read_only_token),
-    (re.compile(rf"write {_LINE} under its `env`(?:; `[^`]+` is a name that it does not read)?"), _into_env),
+    (re.compile(rf"write {_LINE} under its `env`(?:; `[^`]+` is a name that it does not read)?(?:, but .*)?"), _into_env),
+    (re.compile(r"write `env: \{(?P<line>[^}`]+)\}` into its step(?:, but .*)?"), _into_env),
     (re.compile(r"take this out(?:, as `[^`]+`(?: and `[^`]+`)* allows? commands by name)?, and take (?P<also>.*)"), _out_of_both),
     (re.compile(r"take this out, as `[^`]+`(?: and `[^`]+`)* allows? commands by name|take this out, and name the commands .*|take `trust` out, and name the tools .*|(?:take this line|take (?:the key `[^`]+`|this item)) out(?:, and the comma before it)?(?:, and allow by name what it needs)?"), _out),
     (re.compile(r"take (?:(?:the comment|all \d+ comments)(?: and )?)?(?:the `,`|each of the \d+ `,` before a `\]` or `\}`)? out"), only_json),
