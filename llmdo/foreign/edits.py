@@ -28,6 +28,7 @@ from llmdo.foreign.instead import (
     elsewhere,
     in_permission,
     is_unwritten,
+    is_whole_list,
     item_at,
     key_around,
     list_without,
@@ -469,6 +470,8 @@ def _without(at: Place, tools: Sequence[str]) -> str | None:
     names = " and ".join(f"`{excerpt(each)}`" for each in tools)
     if tools and (left := list_without(at, *tools)):
         return f"write `{left}`, without {names}"
+    if tools and is_whole_list(at, tools):
+        return f"write `{HEADER}: []`, as it has no other tool"
     return f"take {names} out of {key_around(at)}" if tools else None
 
 

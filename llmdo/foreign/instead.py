@@ -230,6 +230,11 @@ def list_without(at: Place, *tools: str) -> str | None:
     return line if len(line) <= LONGEST and "`" not in line else None
 
 
+def is_whole_list(at: Place, tools: Sequence[str]) -> bool:
+    """Whether the list in an agent's header, of which a place is an item, names nothing but these tools."""
+    return at.route[:1] == (HEADER,) and not {*(_items(at._replace(route=(HEADER,)).data) or ("",))} - {*tools}
+
+
 def entries_of(given: Grant, at: Place) -> str:
     """A tool as the list at a place has it: of a server also by the names of its tools."""
     is_item = bool(at.route) and isinstance(at.route[-1], int)

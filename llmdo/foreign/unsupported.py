@@ -170,7 +170,7 @@ def seen(tree: Tree, known: Formats | None = None) -> tuple[Sighting, ...]:
         for package in _required(tree, path):
             if product := PACKAGES.get(package):
                 evidence = f"`{path}` requires `{package}`"
-                sightings.setdefault(product, Sighting(product, path, evidence, "its agents are code"))
+                sightings.setdefault(product, Sighting(product, path, evidence, "any agents of it are code"))
     below = (_in_folders(tree, each) for each in _below(known))
     return (
         *(sightings[product] for product in sorted(sightings.keys() - _products(known))),

@@ -617,7 +617,7 @@ _LINE = r"`(?P<line>[^`]+)`"
 _FORMS: tuple[tuple[re.Pattern[str], Callable[[Edited, re.Match[str], str], None]], ...] = (
     (re.compile(r"take this hook out"), _hook),
     (re.compile(r"delete the file"), lambda files, _, place: files.delete(files.at(place)[0])),
-    (re.compile(rf"write {_LINE}, without .*"), _list),
+    (re.compile(rf"write {_LINE}, (?:as it has no other tool|without .*)"), _list),
     (re.compile(rf"write {_LINE} at the end of `(?P<key>[^`]+)`(?:,? in place of `(?P<name>[^`]+)`|, as `[^`]+` stands before `\*` already)?"), _at_end),
     (re.compile(rf"write {_LINE}(?: or the like)? in place of `(?P<name>[^`]+)`"), _in_place),
     (re.compile(rf"write {_LINE} under `(?P<key>permissions)`, or deny `[^`]+`"), _contents),
