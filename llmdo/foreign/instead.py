@@ -232,7 +232,9 @@ def list_without(at: Place, *tools: str) -> str | None:
 
 def is_whole_list(at: Place, tools: Sequence[str]) -> bool:
     """Whether the list in an agent's header, of which a place is an item, names nothing but these tools."""
-    return at.route[:1] == (HEADER,) and not {*(_items(at._replace(route=(HEADER,)).data) or ("",))} - {*tools}
+    return at.route[:1] == (HEADER,) and not {*(_items(at._replace(route=(HEADER,)).data) or ("",))} - {
+        *tools
+    }
 
 
 def entries_of(given: Grant, at: Place) -> str:
