@@ -103,12 +103,22 @@ class Trigger:
     def starts(self, by: Starter, unchecked: str = "") -> Iterator[Start]:
         """The starts of an agent that itself turns away all but these people, if the event is not `unchecked`."""
         for event, each in self.starters.items():
-            yield Start(event, each if event == unchecked else fewer(each, by), self.events[event])
+            past = "those who may write" if event == CALLED and self._is_by_members_of_callers else each
+            yield Start(event, past if event == unchecked else fewer(past, by), self.events[event])
+
+    @property
+    def _is_by_members_of_callers(self) -> bool:
+        """Whether conditions are about the events of unknown callers, and only members get past them."""
+        return 0 < len(self.calling) < len(_OF_A_CALLER) and {*self.calling.values()}.isdisjoint(OUTSIDERS)
 
     def may_hand_on(self, thing: str) -> bool:
-        """Whether an unknown caller hands on what a stranger wrote: a call has the event of its caller."""
+        """Whether an unknown caller hands on what a stranger wrote: a call has the event of its caller.
+
+        Whoever comments on an issue need not be its author: a condition about comments says nothing of that one.
+        """
         by = self.calling.get(_OF_A_CALLER.get(thing, ""))
-        return CALLED in self.starters and by in OUTSIDERS
+        is_commented_on = thing == "issue" and by is None and "issue_comment" in self.calling
+        return CALLED in self.starters and (by in OUTSIDERS or is_commented_on)
 
     @property
     def hands_on(self) -> bool:
