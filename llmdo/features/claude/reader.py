@@ -54,6 +54,8 @@ _NAMED_ANEW = {
     _WITH_DASH: "take the `-` out",
 }
 """By fault of a name, the change of it."""
+_MCP_OF_GEMINI = re.compile(r"mcp_[^_]")
+"""The beginning of tools of a server in Gemini CLI; that of Claude Code is `mcp__SERVER__TOOL`."""
 DISTINCTIVE = frozenset({"color", "model", "name", "tools"})
 """Keys of which an agent has one that no plugin lists: pages of documentation have a `description` as well."""
 
@@ -336,7 +338,8 @@ def _of_others(text: reading.Text, *, is_listed: bool) -> str | None:
     """The sign that a file, in a folder of no particular tool, is an agent of Gemini CLI or of opencode alone."""
     header = text.document.data
     tools = {tool for tool, _, _ in reading.tool_items(text.document, "tools")}
-    if tools <= tools_of("gemini") and any("_" in tool for tool in tools):
+    built_in = {tool for tool in tools if not _MCP_OF_GEMINI.match(tool)}
+    if built_in <= tools_of("gemini") and any("_" in tool for tool in built_in):
         return "names tools of Gemini CLI alone"
     is_of_opencode = header.get("mode") in MODES_OF_OPENCODE or isinstance(header.get("tools"), dict)
     return "has the header of an agent of opencode" if is_of_opencode and not is_listed else None

@@ -29,6 +29,8 @@ _PAGES = frozenset(
 """Names of files that nobody means as skills."""
 _FILE = re.compile(r"[^\s/`'\"()\[\]<>|]+\.md")
 _FOLDER_OF_SKILLS = re.compile(r"skills/(?P<path>[^\s`'\"()\[\]<>|]+)")
+_REPORTS = "-workspace/"
+"""The ending of the folder beside a skill in which `skill-creator` of Anthropic keeps what its trials wrote."""
 _DEEPEST = 16  # folders: deeper ones are named by nobody
 _MEMORY = "CLAUDE.md"
 """The file that is in every conversation, and may name others to read."""
@@ -43,9 +45,9 @@ def skills_in(files: Files, folder: str) -> tuple[str, ...]:
 def note_unloaded(files: Files, loaded: Iterable[str]) -> None:
     """Notes the skills of projects that lie elsewhere, as one finding for each of their folders.
 
-    What lies in the folder of a skill is a part of it, as samples are.
+    What lies in the folder of a skill is a part of it, as samples are, and what lies in that of its trials a copy.
     """
-    skills = tuple(path.removesuffix(_SKILL) for path in loaded)
+    skills = _with_reports(path.removesuffix(_SKILL) for path in loaded)
     alike: dict[str, list[str]] = {}
     for path in files.named([ALL_SKILLS]):
         if not path.startswith(skills):
@@ -63,13 +65,14 @@ def note_unloaded(files: Files, loaded: Iterable[str]) -> None:
 def note_no_skills(files: Files, naming: Iterable[str]) -> None:
     """Notes texts among the skills of a project that are none by their names, unless a file of `naming` names them.
 
-    What lies in the folder of a skill is a part of it.
+    What lies in the folder of a skill is a part of it, and what lies in that of its trials a report.
     """
     if files.tree.only is not None:
         return
     paths, _ = files.tree.find([_TEXTS])
     small = [path for path in paths if _is_small(path)]
-    folders = tuple({path.rpartition("/")[0] + "/" for path in (*files.named([ALL_SKILLS]), *small)} - {_OWN})
+    named = {path.rpartition("/")[0] + "/" for path in (*files.named([ALL_SKILLS]), *small)}
+    folders = _with_reports(named - {_OWN})
     texts = [
         path
         for path in paths
@@ -91,6 +94,11 @@ def note_no_skills(files: Files, naming: Iterable[str]) -> None:
         message,
         f"call it `{_SKILL}`",
     )
+
+
+def _with_reports(folders: Iterable[str]) -> tuple[str, ...]:
+    """The folders of skills, and beside each that of its trials."""
+    return tuple(each for folder in folders for each in (folder, f"{folder.removesuffix('/')}{_REPORTS}"))
 
 
 def _is_small(path: str) -> bool:

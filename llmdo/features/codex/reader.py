@@ -17,6 +17,7 @@ from llmdo.features.codex.settings import MODELS, ConfigLayer, ConfigLayers, app
 from llmdo.features.codex.table import SPAWNS
 from llmdo.features.codex.tools import AllowedCommands, CodexTools, allowed_commands, judge_servers
 from llmdo.features.codex.types import OF_AGENTS, as_type, is_fit, misfits
+from llmdo.features.codex.unheeded import OF_SESSION, Unheeded, note_unheeded
 from llmdo.foreign.files import COUNTS, Files, folder_place, renaming
 from llmdo.foreign.reading import misspelt
 from llmdo.foreign.team import MAX_NAME, Agent, AgentCall, Team
@@ -59,9 +60,6 @@ _ELSEWHERE = {
 }
 """Keys without effect in their place, and the effective alternatives."""
 _AT_THE_TOP = "write `name`, `description` and `developer_instructions` at the top of the file"
-_OF_SESSION = ("sandbox_mode", "approval_policy", "sandbox_workspace_write", "web_search")
-"""Settings that an agent has from the session, whatever its own file says."""
-_FOR_ALL = "for the session and all its agents"
 _SANDBOX_KEYS = frozenset({"exclude_slash_tmp", "exclude_tmpdir_env_var", "network_access", "writable_roots"})
 
 
@@ -107,6 +105,8 @@ class _CodexProject:
     """The file with hooks alone, unless Codex drops it."""
     depth: int = 1
     """How deep agents nest below the session."""
+    unheeded: list[Unheeded] = field(default_factory=list)
+    """The settings of agents that the session's decide."""
     refused: set[str] = field(default_factory=set)
     """The settings for which Codex does not start."""
 
@@ -130,6 +130,7 @@ class _CodexProject:
         self.depth = min(max(depth, 1), 10) if isinstance(depth, int) and not isinstance(depth, bool) else 1
         profiles = {path: documents.pop(path) for path in [*documents] if path.endswith(".config.toml")}
         roles = list(self._roles(config, documents))
+        note_unheeded(self.files, self.base, self.unheeded, AGENT_KEYS)
         hooks = self.files.json(HOOKS)
         self.hooks = None if hooks is None or note_file(self.files, hooks) else hooks
         if not (settings or roles or sources or profiles or hooks):
@@ -302,7 +303,7 @@ class _CodexProject:
 
     def _role(self, name: str, layer: ConfigLayer, at: Place, description: str) -> Agent:
         layers = self.base.over(layer) if layer.document is not self.base.layers[0].document else self.base
-        self._note_unheeded(layer)
+        self._keep_unheeded(layer)
         data = table(layer.place().data)
         prompt, model = data.get("developer_instructions"), data.get("model")
         deeper = self.base.get("agents", "max_depth")[1] if self.depth > 1 else None
@@ -324,9 +325,8 @@ class _CodexProject:
         for key, value in table(layer.place().data).items():
             place = layer.place(key, of_key=True)
             meant = "sandbox_mode" if key == "sandbox" else misspelt(key, plain)
-            if known is AGENT_KEYS and meant in _OF_SESSION:
-                elsewhere = self._for_all(meant, value, f"set it as `{meant}` in `{CONFIG}`, {_FOR_ALL}")
-                self.files.unknown_key(place, key, known, elsewhere)
+            if known is AGENT_KEYS and meant in OF_SESSION:
+                self.unheeded.append(Unheeded(place, key, meant, value))
             elif key == "sandbox":
                 hint = renaming(place, key, "sandbox_mode", counts=COUNTS)
                 self.files.unknown_key(place, key, known, hint)
@@ -351,26 +351,12 @@ class _CodexProject:
         if note_faults(self.files, document, follows):
             self.refused.add(document.source.path)
 
-    def _note_unheeded(self, layer: ConfigLayer) -> None:
-        """Notes the settings of an agent that the session's decide for it."""
-        for key in _OF_SESSION:
+    def _keep_unheeded(self, layer: ConfigLayer) -> None:
+        """Keeps the settings of an agent that the session's decide for it, to note them with those of the others."""
+        for key in OF_SESSION:
             if layer.document is not self.base.layers[0].document and layer.place(key).data is not None:
-                value = layer.place(key).data
-                message = f"an agent that is spawned has the session's `{key}`, so this does nothing"
-                hint = self._for_all(key, value, f"set it in `{CONFIG}`, {_FOR_ALL}")
-                self.files.note("LDO151", layer.place(key, of_key=True), message, hint)
-
-    def _for_all(self, key: str, value: object, hint: str) -> str:
-        """The hint about a setting of an agent that only the session's decides: `hint`, or what holds there."""
-        holds = self.base.get(key)[0]
-        if holds is None:
-            return hint
-        if holds == value or (isinstance(value, dict) and value.items() <= table(holds).items()):
-            return f"take it out: `{CONFIG}` sets it already"
-        if isinstance(holds, str):
-            return f"{hint}, or take it out: there it is `{excerpt(holds)}`"
-        shared = [each for each in table(value) if each in table(holds)]
-        return f"{hint}, or take it out: `{excerpt(shared[0])}` is set there" if shared else hint
+                place = layer.place(key, of_key=True)
+                self.unheeded.append(Unheeded(place, key, key, layer.place(key).data))
 
     def _note_unasked(self, layers: ConfigLayers) -> None:
         """Notes settings that let commands leave the sandbox, or be without one, unasked."""
