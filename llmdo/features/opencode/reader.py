@@ -252,7 +252,6 @@ class _OpencodeProject:
         for document in self.documents:
             settings.judge(self.files, document)
             known.update(settings.servers_in(document))
-        known = {name: each for name, each in known.items() if self._may_start(each[1])}
         servers.judge(self.files, known)
         self.code.judge(common)
         known = {name: (server, at) for name, (server, at) in known.items() if settings.is_on(at)}
@@ -297,15 +296,6 @@ class _OpencodeProject:
             what = "a subagent" if mode == "subagent" else "hidden"
             message = f"`{excerpt(name)}` is {what}, so opencode starts no session without `--agent`"
             self.files.note("LDO152", at, message, "name a primary agent, or take it out")
-
-    def _may_start(self, at: Place) -> bool:
-        """Whether opencode may start a server as it is declared, which is noted if not."""
-        if not isinstance(table(at.data).get("command"), str):
-            return True
-        message = f"opencode takes the `command` of a server as a list of words, so {settings.REFUSED}"
-        place = Place(at.document, (*at.route, "command"))
-        self.files.note("LDO151", place, message, "write it as a list, with what stands in `args`")
-        return False
 
     def _settings(self) -> Place | None:
         """The place that gives built-in agents what they have; None if the project has no settings."""

@@ -13,7 +13,7 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from llmdo.base.diagnostic import Related, excerpt, finding
-from llmdo.features.opencode.settings import NO_START
+from llmdo.features.opencode.schema import NO_START
 from llmdo.foreign.files import MOST_PLACES
 from llmdo.foreign.team import MAX_NAME
 from llmdo.syntax.discovery import ignored_by

@@ -1,6 +1,7 @@
-"""Agents and permissions that opencode's schema refuses: with one such value in its files it does not start.
+"""Agents, permissions and servers that opencode's schema refuses: with one such value in its files it does not start.
 
 Watched with 1.18.33, by `debug agent` and `debug config`. In a file, `description` and `prompt` may be anything.
+A server of another form that has `enabled` counts as a switch of one declared elsewhere: all else of it is dropped.
 """
 
 from __future__ import annotations
@@ -8,10 +9,9 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple, TypeGuard
 
-from llmdo.base.diagnostic import Related, excerpt, finding
-from llmdo.base.parts import table
-from llmdo.features.opencode.settings import NO_START
-from llmdo.foreign.files import MOST_PLACES
+from llmdo.base.diagnostic import Related, excerpt, finding, nearest
+from llmdo.base.parts import table, text
+from llmdo.foreign.files import COUNTS, MOST_PLACES, renaming
 from llmdo.syntax.document import Place
 
 if TYPE_CHECKING:
@@ -20,12 +20,28 @@ if TYPE_CHECKING:
     from llmdo.base.diagnostic import Diagnostic
     from llmdo.syntax.document import Document
 
+REFUSED = "so opencode refuses its whole configuration and does not start"
+"""The end of a sentence about a form of settings that opencode does not know."""
+NO_START = f"{REFUSED}: none of its agents is in force"
+"""The same where nothing of its files is read."""
 MODES = "mode"
 """The former key of primary agents, which opencode still reads."""
 ACTIONS = ("allow", "ask", "deny")
 _KINDS_OF_AGENTS = ("subagent", "primary", "all")
 _COLOR_NAMES = frozenset({"primary", "secondary", "accent", "success", "warning", "error", "info"})
 _HEX = re.compile(r"#[0-9a-fA-F]{6}")
+SERVERS = ("local", "remote")
+"""The types of servers."""
+_SERVERS_ELSEWHERE = {
+    "http": "remote",
+    "sse": "remote",
+    "stdio": "local",
+    "streamable-http": "remote",
+    "streamable_http": "remote",
+}
+"""The types by the names that other tools have for them."""
+_OF_NEXT = "permissions"
+"""The key of opencode 2 for what is `permission` in this one, which 1.18.33 refuses but in a header."""
 _WITHOUT_PATTERNS = frozenset({"doom_loop", "question", "todowrite", "webfetch", "websearch"})
 """The tools whose permission is one word, not a table of patterns."""
 
@@ -35,7 +51,7 @@ class SchemaKind(NamedTuple):
 
     holds: Callable[[object], bool]
     lack: str
-    hint: str
+    hint: str | None
 
 
 def _is_number(value: object) -> TypeGuard[float]:
@@ -64,6 +80,20 @@ _TOOLS = SchemaKind(
     'write `permission: {"*": deny, read: allow, grep: allow}` in its header, and take `tools` out',
 )
 _FEW_IN_SETTINGS = 'write `"permission": {"*": "deny", "read": "allow", "grep": "allow"}` in place of `tools`'
+_WORDS = SchemaKind(
+    lambda value: isinstance(value, list) and all(isinstance(each, str) for each in value),
+    "no list of words",
+    "write it as a list, with what stands in `args`",
+)
+_TEXTS = SchemaKind(
+    lambda value: isinstance(value, dict) and all(isinstance(each, str) for each in value.values()),
+    "no table of texts",
+    f"write a table of texts, {_OUT}",
+)
+_OF_SERVER = {
+    "local": {"command": _WORDS, "cwd": _TEXT, "enabled": _SWITCH, "environment": _TEXTS, "timeout": _COUNT},
+    "remote": {"enabled": _SWITCH, "headers": _TEXTS, "timeout": _COUNT, "url": _TEXT},
+}
 _MODE = SchemaKind(
     lambda value: value in _KINDS_OF_AGENTS,
     "none of `subagent`, `primary` and `all`",
@@ -111,7 +141,21 @@ def refusals(settings: Sequence[Document], files: Iterable[Document]) -> Iterato
     of_all = (
         each for read in whole for key in ("permission", "tools") for each in _of_key(Place(read, ()), key)
     )
-    for at, kind in (*of_agents, *of_all):
+    of_next = (
+        (at, SchemaKind(bool, "a key of opencode 2", _renamed(at) if isinstance(at.data, dict) else None))
+        for own in (*(Place(each, ()) for each in whole), *declared)
+        if _OF_NEXT in table(own.data)
+        for at in [_within(own, _OF_NEXT)]
+    )
+    of_servers = (
+        each
+        for read in whole
+        for name in table(read.data, "mcp")
+        for at in [Place(read, ("mcp", name))]
+        if not is_switch(at)
+        for each in flaws_of_server(at)
+    )
+    for at, kind in (*of_agents, *of_all, *of_next, *of_servers):
         refused.setdefault((str(at.route[-1]), kind.lack), []).append((at, kind))
     for (key, lack), ((first, kind), *others) in refused.items():
         message = f"`{excerpt(key)}` is {lack}, {NO_START}"
@@ -119,6 +163,52 @@ def refusals(settings: Sequence[Document], files: Iterable[Document]) -> Iterato
         is_in_settings = kind is _TOOLS and not first.location.path.endswith(".md")
         hint = _FEW_IN_SETTINGS if is_in_settings else kind.hint
         yield finding("LDO153", first.location, message, hint=hint, related=related)
+
+
+def is_switch(server: Place) -> bool:
+    """Whether opencode takes a server for a switch of one declared elsewhere, if it has another form."""
+    return isinstance(table(server.data).get("enabled"), bool)
+
+
+def flaws_of_server(at: Place) -> Iterator[tuple[Place, SchemaKind]]:
+    """The values by which a server has another form than the schema's; none of a bare switch."""
+    own = at.data
+    if not isinstance(own, dict):
+        yield at, _TABLE
+        return
+    if is_switch(at) and len(own) == 1:
+        return
+    kind = text(own.get("type"))
+    known = _OF_SERVER.get(kind)
+    if known is None:
+        yield _without_type(at, kind)
+        return
+    for key, each in known.items():
+        if key in own and not each.holds(own[key]):
+            yield Place(at.document, (*at.route, key)), each
+    needed = "command" if kind == "local" else "url"
+    if needed not in own:
+        yield at, SchemaKind(bool, f"a {kind} server without `{needed}`", None)
+
+
+def _without_type(at: Place, kind: str) -> tuple[Place, SchemaKind]:
+    """The flaw of a server of no known type, at its `type` or at the whole server."""
+    own = table(at.data)
+    if "type" not in own:
+        meant = next(
+            (name for name, key in zip(SERVERS, ("command", "url"), strict=True) if key in own), None
+        )
+        hint = f'write `"type": "{meant}"` into it' if meant else None
+        return at, SchemaKind(bool, "a server without `type`", hint)
+    meant = _SERVERS_ELSEWHERE.get(kind.casefold()) or nearest(kind, SERVERS)
+    place = Place(at.document, (*at.route, "type"))
+    return place, SchemaKind(
+        bool, f"`{excerpt(kind)}`, not `local` or `remote`", renaming(place, kind, meant)
+    )
+
+
+def _renamed(at: Place) -> str | None:
+    return renaming(at, _OF_NEXT, "permission", counts=COUNTS)
 
 
 def _of_agent(at: Place) -> Iterator[tuple[Place, SchemaKind]]:

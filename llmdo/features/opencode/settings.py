@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from llmdo.base.diagnostic import excerpt, nearest
 from llmdo.base.parts import table, text
+from llmdo.features.opencode.schema import REFUSED, flaws_of_server, is_switch
 from llmdo.foreign import servers
 from llmdo.foreign.files import COUNTS, renaming
 from llmdo.syntax.document import Place
@@ -37,21 +38,6 @@ _RENAMED = {
     "redirect_uri": "redirectUri",
 }
 """Names that other tools, or other tables, have for the same."""
-_REFUSES = "refuses its whole configuration and does not start"
-REFUSED = f"it {_REFUSES}"
-"""What opencode does with settings of a form that it does not know (watched with 1.18.33)."""
-NO_START = f"so opencode {_REFUSES}: none of its agents is in force"
-"""The same as the end of a sentence where nothing of its files is read."""
-_OF_NEXT = "permissions"
-"""The key of version 2 for what is `permission` in this one."""
-_KINDS = {
-    "http": "remote",
-    "sse": "remote",
-    "stdio": "local",
-    "streamable-http": "remote",
-    "streamable_http": "remote",
-}
-"""The kinds of servers by the names that other tools have for them."""
 _NOTES = frozenset({"comment", "description", "name", "note", "notes", "title"})
 """Keys of what people write down for themselves, as they do in keys that begin with a sign."""
 
@@ -60,11 +46,12 @@ _VARIABLE = re.compile(r"\$\{(?:env:)?([A-Za-z_]\w*)(?::-[^}]*)?\}", re.ASCII)
 
 
 def servers_in(document: Document) -> dict[str, tuple[Server, Place]]:
-    """The servers of settings, each with its place, by the keys that opencode heeds."""
+    """The servers of settings that opencode may start, each with its place, by the keys that it heeds."""
     return {
         name: (servers.server_of({key: table(value)[key] for key in table(value) if key in _keys(value)}), at)
         for name, value in table(document.data, "mcp").items()
         for at in [Place(document, ("mcp", name), of_key=True)]
+        if not (is_switch(at) and any(flaws_of_server(at)))
     }
 
 
@@ -74,43 +61,37 @@ def is_on(server: Place) -> bool:
 
 
 def note_next(files: Files, at: Place) -> bool:
-    """Whether a key is that of version 2 for permissions, which is noted; a table in a header is a slip.
+    """Whether a key of a header is the list of version 2 for permissions, which is noted; a table there is a slip.
 
-    Watched with 1.18.33: it refuses settings with that key, and makes an option of it in a header.
+    Watched with 1.18.33: it makes an option of it.
     """
-    is_header, is_table = at.location.path.endswith(".md"), isinstance(at.data, dict)
-    if at.route[-1] != _OF_NEXT or (is_header and not isinstance(at.data, list)):
+    if at.route[-1] != "permissions" or not isinstance(at.data, list):
         return False
-    message = f"`{_OF_NEXT}` is a key of opencode 2; version 1 does not know it, so {REFUSED}"
-    if is_header:
-        message = f"`{_OF_NEXT}` is a list of rules for opencode 2, of which version 1 heeds none"
-    hint = renaming(at, _OF_NEXT, "permission", counts=COUNTS) if is_table else None
-    files.note("LDO151", at, message, hint)
+    files.note(
+        "LDO151", at, "`permissions` is a list of rules for opencode 2, of which version 1 heeds none", None
+    )
     return True
 
 
 def judge(files: Files, document: Document) -> None:
     """Notes the keys that do nothing, of servers and of what formats and checks files."""
-    if _OF_NEXT in document.data:
-        note_next(files, Place(document, (_OF_NEXT,), of_key=True))
     for at, what, known in _tables(document):
         for key in table(at.data):
             if key not in known | _NOTES and key[:1].isalpha():
                 _unknown(files, Place(document, (*at.route, key), of_key=True), what, known)
     for name, value in table(document.data, "mcp").items():
-        _judge_kind(files, Place(document, ("mcp", name, "type")))
+        _judge_form(files, Place(document, ("mcp", name)))
         for key in ("environment", "headers", "url"):
             if key in _keys(value) and key in table(value):
                 _judge_variables(files, Place(document, ("mcp", name, key)))
 
 
-def _judge_kind(files: Files, at: Place) -> None:
-    """Notes the type of a server that opencode does not know."""
-    kind = text(at.data)
-    if kind and kind not in _SERVERS:
-        message = f"opencode knows no servers of the type `{excerpt(kind)}`, so {REFUSED}"
-        meant = _KINDS.get(kind.casefold()) or nearest(kind, _SERVERS)
-        files.note("LDO151", at, message, renaming(at, kind, meant))
+def _judge_form(files: Files, at: Place) -> None:
+    """Notes the values by which a server has another form than opencode's schema."""
+    dropped = "so opencode drops all of this server but `enabled`, and does not start it"
+    for place, kind in flaws_of_server(at):
+        message = f"`{excerpt(str(place.route[-1]))}` is {kind.lack}, {dropped if is_switch(at) else REFUSED}"
+        files.note("LDO151", place, message, kind.hint)
 
 
 def _judge_variables(files: Files, at: Place) -> None:
