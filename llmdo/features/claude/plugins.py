@@ -7,6 +7,7 @@ import posixpath
 import re
 from typing import TYPE_CHECKING
 
+from llmdo.base.diagnostic import excerpt
 from llmdo.base.parts import items, table, text
 from llmdo.base.values import dataclass
 from llmdo.features.claude import PLUGINS
@@ -192,6 +193,8 @@ class _PluginReader:
             )
             self.files.note("LDO151", folder, message, self._instead_of_folder(folder))
             return self._refused(name, at)
+        if self._has_other_form():
+            return self._refused(name, at)
         if any(each.document.problems for each in self.declared):
             return self._refused(name, at)
         servers = dict(self._servers(name))
@@ -217,6 +220,35 @@ class _PluginReader:
             why = f", as the submodule `{module}` is not here" if module else self._of_link(self.root)
             self.files.note("LDO250", at, f"there are no files in `{self.root}`{why}")
         return plugin
+
+    def _has_other_form(self) -> bool:
+        """Whether a value of the manifest has a form that Claude Code refuses; each one is noted.
+
+        Known of an `author` (anthropics/claude-code#65263) and of paths (MicrosoftDocs/Agent-Skills#64).
+        """
+        manifests = [each for each in self.declared if not each.route]
+        authors = [Place(each.document, ("author",)) for each in manifests if "author" in each.document.data]
+        texts = [each for each in authors if isinstance(each.data, str)]
+        for each in texts:
+            table_of_it = json.dumps({"name": each.data})
+            message = "`author` is a text, not a table, so Claude Code installs no such plugin"
+            self.files.note(
+                "LDO151", each, message, f"write `{table_of_it}` in place of `{json.dumps(each.data)}`"
+            )
+        paths = [
+            each
+            for key in ("agents", "commands", "skills")
+            for each in self._values(key)
+            if each.route[0] == key
+            and isinstance(each.data, str)
+            and not each.data.startswith((".", "/", "~"))
+        ]
+        for each in paths:
+            path = text(each.data)
+            message = f"`{excerpt(path)}` does not begin with `./`, so Claude Code installs no such plugin"
+            hint = f"write `./{path}` in place of `{path}`"
+            self.files.note("LDO151", each, message, hint)
+        return bool(texts or paths)
 
     def _instead_of_folder(self, at: Place) -> str:
         """The hint about a folder at `agents`: the key says nothing of what is in the folder of that name alone."""

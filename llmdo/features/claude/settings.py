@@ -48,7 +48,7 @@ KEYS = frozenset(
 _LISTS = "permissions"
 _BOXED = "its commands then stay in the sandbox, or a person is asked"
 SHELLS = frozenset({"Bash", "Monitor", "PowerShell"})
-_LITTLE = frozenset({"fs.list", "fs.read", "fs.write", "proc.exec"})
+_LITTLE = frozenset({"fs.list", "fs.read", "fs.write", "fs.write.protected", "proc.exec"})
 """What a session may do unasked and be one that asks all the same."""
 _FETCH = "WebFetch"
 _UNLESS_ASKED = "unless its session asks"

@@ -367,8 +367,9 @@ class _CodexProject:
         at = approvals.at if layers.text("approvals_reviewer")[0] in MODELS else sandbox.at
         if at is None:
             return
+        but = "" if layers.text("approval_policy")[0] == "never" else ", but such as `rm -rf`"
         message = (
-            f"sandbox `{sandbox.name}` confines nothing, and no command is asked about"
+            f"sandbox `{sandbox.name}` confines nothing, and no command is asked about{but}"
             if sandbox.is_off
             else "a model answers the questions in place of a person"
         )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import json
 import re
 from itertools import islice, product
 from typing import TYPE_CHECKING
@@ -38,6 +39,10 @@ _RULE = "prefix_rule"
 _ALLOW = "allow"
 
 
+_OF_SEVERAL = re.compile(r"[\w.-]+\s")
+"""The beginning of a text of several words, which no command has as its first one."""
+
+
 @dataclass(frozen=True, slots=True)
 class AllowedCommands:
     """The commands that a rule allows."""
@@ -68,6 +73,16 @@ def allowed_commands(files: Files, source: Source) -> Iterator[AllowedCommands]:
         if decision is not None and not (isinstance(decision, ast.Constant) and decision.value == _ALLOW):
             continue  # what asks or forbids lets nothing more happen
         words = _words(arguments.get("pattern", call.args[0] if call.args else None))
+        if words and (idle := [each for each in words[0] if _OF_SEVERAL.match(each)]):
+            message = f"Codex compares the first word of a command with `{excerpt(idle[0])}`: none is like it"
+            parts = ", ".join(map(json.dumps, idle[0].split()))
+            hint = f"write `{parts}` in place of `{json.dumps(idle[0])}`"
+            if len(words[0]) > 1:
+                hint = f"give it a rule of its own, `[{parts}]`"
+            files.note("LDO151", at, message, hint)
+            words[0] = [each for each in words[0] if each not in idle]
+            if not words[0]:
+                continue
         patterns = [" ".join(each) for each in islice(product(*words), MAX_COMMANDS)] if words else [""]
         raised = {commands(pattern, is_prefix=True) for pattern in patterns}
         raised.update(each for pattern in patterns for each in besides(pattern, is_prefix=True))
