@@ -97,8 +97,11 @@ _REST = re.compile(r"(?::\*|\s*\*)$")
 def claude_grants(site: Site, tree: Checkout) -> Iterator[Grant]:
     """The tools of Claude Code at a step: the allowed ones only, as nobody is there to be asked."""
     options = claude_options(site)
+    # A hint takes the flag that asks about nothing out.
+    is_free = options.mode is not None and options.mode[0] == BYPASSES
+    rest = options.rest_by_itself if is_free else options.rest
     for grant in _all_grants(site, tree, options):
-        yield replace(grant, is_looked_at=options.rest == "needs_approval")
+        yield replace(grant, is_looked_at=rest == "needs_approval")
 
 
 def _all_grants(site: Site, tree: Checkout, options: ClaudeOptions) -> Iterator[Grant]:

@@ -120,6 +120,8 @@ class ClaudeOptions:
     """The place of options known only at run time."""
     rest: Decision = "blocked"
     """The decision if no rule decides."""
+    rest_by_itself: Decision = "blocked"
+    """The same without a mode that flags name."""
     reads_project: bool = True
 
 
@@ -218,7 +220,7 @@ def _from_action(options: ClaudeOptions, site: Site) -> None:
         tag = (*_V0_TAG, *(_BY_API if _signs(site) else _V0_GIT))
         options.allowed += [(tool, at) for tool in (tag if mode != "agent" else _V0_AGENT)]
         return
-    options.rest = "needs_approval" if is_since(site, AUTO_SINCE) else "blocked"
+    options.rest = options.rest_by_itself = "needs_approval" if is_since(site, AUTO_SINCE) else "blocked"
     tracks = (site.input("track_progress") or ("false", at))[0] == "true"
     if prompt is None or tracks:
         by_api = _signs(site) and not site.input("ssh_signing_key")
