@@ -13,7 +13,7 @@ from llmdo.syntax import plain
 from llmdo.syntax.document import Document, LazyPlaces
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from llmdo.base.source import Location, Source
     from llmdo.syntax.document import Route
@@ -187,12 +187,21 @@ def _is_wrapped(lines: Sequence[str], first: int) -> bool:
 
 
 def second_header(source: Source) -> LateHeader | None:
-    """The header that follows that of a file with nothing between them; None without one."""
+    """The header that follows that of a file with nothing between them; None without one.
+
+    One of comments alone may end where the keys begin, which then have an end of their own.
+    """
     lines = source.text.split("\n")
     fences = [number for number, line in enumerate(lines) if line.rstrip() == FENCE]
     first, end, start, close, *_ = [*fences, *[0] * 4]
-    is_there = len(fences) > 3 and first == 0 and not any(line.strip() for line in lines[end + 1 : start])
-    keys = _keys_of(lines, start, close) if is_there else frozenset()
+    if len(fences) < 3 or first > 0:
+        return None
+    if not any(line.strip() for line in lines[end + 1 : start]):
+        keys = _keys_of(lines, start, close)
+    elif not any(_written(lines[1:end])):
+        start, keys = end, _keys_between(lines, end, start)
+    else:
+        return None
     at = source.location(Span(start + 1, 1, start + 1, len(lines[start]) + 1))
     return LateHeader(at, keys, is_second=True) if keys else None
 
@@ -205,9 +214,14 @@ def _keys_between(lines: Sequence[str], start: int, end: int) -> frozenset[str]:
 
 def _keys_of(lines: Sequence[str], start: int, end: int) -> frozenset[str]:
     """The keys between two lines; none if the text there begins with none."""
-    header = [line for line in lines[start + 1 : end] if line.strip() and not line.startswith("#")]
+    header = [*_written(lines[start + 1 : end])]
     keys = frozenset(match[1] for line in header if (match := _KEY.match(line)))
     return keys if keys and _KEY.match(header[0]) else frozenset()
+
+
+def _written(lines: Iterable[str]) -> Iterator[str]:
+    """The lines that are no comments, and not blank."""
+    return (line for line in lines if line.strip() and not line.startswith("#"))
 
 
 def _no_header(source: Source) -> Diagnostic:

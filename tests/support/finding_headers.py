@@ -96,13 +96,14 @@ def indented_less(files: Edited, match: re.Match[str], each: Diagnostic) -> None
 
 
 def joined(files: Edited, match: re.Match[str], each: Diagnostic) -> None:
-    """Makes one header of two: what ends the first, and what begins the second, goes."""
+    """Makes one header of two: what ends the first, and what begins the second, goes; one line may be both."""
     del match
     path, text = each.at.path, files.text(each.at.path)
     fences = [*_FENCE.finditer(text)]
     if len(fences) < 3:
         raise NotMadeError("no second header")
-    files.put(path, fences[1].start(), fences[2].end(), "")
+    is_one = bool(text[fences[1].end() : fences[2].start()].strip())
+    files.put(path, fences[1].start(), fences[1 if is_one else 2].end(), "")
 
 
 def in_quotes(files: Edited, match: re.Match[str], each: Diagnostic) -> None:

@@ -70,19 +70,11 @@ def allowed_commands(files: Files, source: Source) -> Iterator[AllowedCommands]:
         at = Place(document, ("rules", number))
         arguments = {each.arg: each.value for each in call.keywords}
         decision = arguments.get("decision")
+        words = _words(arguments.get("pattern", call.args[0] if call.args else None))
+        if words and not _may_begin(files, at, words):
+            continue
         if decision is not None and not (isinstance(decision, ast.Constant) and decision.value == _ALLOW):
             continue  # what asks or forbids lets nothing more happen
-        words = _words(arguments.get("pattern", call.args[0] if call.args else None))
-        if words and (idle := [each for each in words[0] if _OF_SEVERAL.match(each)]):
-            message = f"Codex compares the first word of a command with `{excerpt(idle[0])}`: none is like it"
-            parts = ", ".join(map(json.dumps, idle[0].split()))
-            hint = f"write `{parts}` in place of `{json.dumps(idle[0])}`"
-            if len(words[0]) > 1:
-                hint = f"give it a rule of its own, `[{parts}]`"
-            files.note("LDO151", at, message, hint)
-            words[0] = [each for each in words[0] if each not in idle]
-            if not words[0]:
-                continue
         patterns = [" ".join(each) for each in islice(product(*words), MAX_COMMANDS)] if words else [""]
         raised = {commands(pattern, is_prefix=True) for pattern in patterns}
         raised.update(each for pattern in patterns for each in besides(pattern, is_prefix=True))
@@ -91,6 +83,20 @@ def allowed_commands(files: Files, source: Source) -> Iterator[AllowedCommands]:
         beginnings = tuple(each for each in patterns if len(each.split()) == len(words) > 0)
         shown = excerpt(" ".join("|".join(each) for each in words) or "...")
         yield AllowedCommands(tuple(sorted(raised, key=str)), at, beginnings, shown)
+
+
+def _may_begin(files: Files, at: Place, words: list[list[str]]) -> bool:
+    """Whether a command may begin with a word of a rule; each that none begins with is taken out, and noted."""
+    idle = [each for each in words[0] if _OF_SEVERAL.match(each)]
+    if idle:
+        message = f"Codex compares the first word of a command with `{excerpt(idle[0])}`: none is like it"
+        parts = ", ".join(map(json.dumps, idle[0].split()))
+        hint = f"write `{parts}` in place of `{json.dumps(idle[0])}`"
+        if len(words[0]) > 1:
+            hint = f"give it a rule of its own, `[{parts}]`"
+        files.note("LDO151", at, message, hint)
+    words[0] = [each for each in words[0] if each not in idle]
+    return bool(words[0])
 
 
 def _calls(source: Source) -> list[ast.Call] | None:

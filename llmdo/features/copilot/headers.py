@@ -19,7 +19,7 @@ from llmdo.features.copilot.seen_headers import line_of
 from llmdo.foreign import headers, reading
 from llmdo.foreign.files import MOST_PLACES
 from llmdo.syntax.document import Place
-from llmdo.syntax.frontmatter import late_header
+from llmdo.syntax.frontmatter import late_header, second_header
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -124,6 +124,8 @@ def _with_tools(source: Source, hint: str | None) -> str:
 
 def _keys_for(source: Source) -> str:
     """The change that gives a header keys, or a file one."""
+    if second := second_header(source):
+        return second.hint
     if not _ENDED.search(source.text) or not source.text.startswith("---\n"):
         return _HEADER
     unspaced = reading.keyless(source)
