@@ -42,6 +42,8 @@ class ForeignFormat:
     """Whether all of its files are called alike, so that their folders have the names of the agents."""
     below: tuple[str, ...] = ()
     """Globs of files that only count where the tool starts in their folder: in folders below they are named."""
+    never_in_json: str = ""
+    """A word by which a file of JSON in a folder below is something else of the same name."""
     has_plugins: bool = False
     """Whether `installation.installed` of a part of llmdo lays a plugin over the files of a project."""
     is_shared: bool = False

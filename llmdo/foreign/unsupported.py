@@ -20,7 +20,7 @@ from llmdo.foreign import reading
 from llmdo.foreign.known import formats
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from llmdo.base.diagnostic import Diagnostic
     from llmdo.foreign.known import Formats
@@ -64,6 +64,8 @@ class _Evidence:
     """The number of items in a file; a file with none is not the tool's."""
     word: str = ""
     """A word without which a file has none, so that it need not be read as what it is."""
+    never: str = ""
+    """A word by which a file of JSON is something else of the same name."""
 
 
 def _in_table(key: str) -> Callable[[Document], int]:
@@ -180,7 +182,7 @@ def seen(tree: Tree, known: Formats | None = None) -> tuple[Sighting, ...]:
 
 def _in_folders(tree: Tree, evidence: _Evidence) -> Sighting | None:
     """The files of a supported tool in folders below, in which somebody may start it."""
-    folders = {_folder(path, evidence) for path in tree.find(evidence.patterns)[0]}
+    folders = {_folder(path, evidence) for path in _paths(tree, evidence)}
     several = (
         replace(evidence, noun=f"file in {len(folders)} folders below") if len(folders) > 1 else evidence
     )
@@ -206,7 +208,7 @@ def _below(known: Formats) -> Iterator[_Evidence]:
     for form in sorted(known.values(), key=lambda form: form.product):
         if form.below:
             patterns = tuple(f"{above}{pattern}" for pattern in form.below for above in (_BELOW, _OF_A_HOME))
-            yield _Evidence(form.product, patterns, "file in a folder below")
+            yield _Evidence(form.product, patterns, "file in a folder below", never=form.spec.never_in_json)
 
 
 def summary(sightings: Iterable[Sighting]) -> str | None:
@@ -218,7 +220,7 @@ def summary(sightings: Iterable[Sighting]) -> str | None:
 
 
 def _by_evidence(tree: Tree, evidence: _Evidence) -> Sighting | None:
-    paths, _ = tree.find(evidence.patterns)
+    paths = _paths(tree, evidence)
     if evidence.count is None:
         if not paths:
             return None
@@ -236,6 +238,16 @@ def _by_evidence(tree: Tree, evidence: _Evidence) -> Sighting | None:
     noun = evidence.noun if total == 1 else _plural(evidence.noun)
     more = f" and {len(counts) - 1:,} more" if len(counts) > 1 else ""
     return Sighting(evidence.product, first, f"{total:,} {noun} in `{first}`{more}", evidence.why)
+
+
+def _paths(tree: Tree, evidence: _Evidence) -> Sequence[str]:
+    """The files of a tool, without those that are something else by what they say."""
+    paths, _ = tree.find(evidence.patterns)
+    if not evidence.never:
+        return paths
+    unsure = [path for path in paths if path.endswith((".json", ".jsonc"))][:MAX_LOOKED_INTO]
+    others = {path for path in unsure if (read := tree.read(path)) and evidence.never in read[0].text}
+    return [path for path in paths if path not in others]
 
 
 def _plural(noun: str) -> str:

@@ -27,6 +27,7 @@ FORMAT = ForeignFormat(
     "llmdo.features.opencode",
     "opencode",
     below=FILES,
+    never_in_json='theme.json"',  # the schema of its themes, of which one is called as its settings are
     few_tools='permission: {"*": deny, read: {"*": allow, "*.env": ask, "*.env.*": ask}, grep: allow}',
     few_in_json=f'"permission": {{"*": "deny", "read": {_READS_BUT_ENV}, "grep": "allow"}}',
     few_in_block=(
