@@ -12,6 +12,7 @@ from llmdo.foreign.bringing import without_rules
 from llmdo.foreign.edits import (
     FlowEdit,
     ends_of,
+    idle_list,
     is_like,
     is_repeated,
     keeps_checkout,
@@ -399,7 +400,7 @@ def _edit(project: Foreign, leg: FlowLeg) -> str | None:
             few_tools(spec, agent.at) if agent.narrower == NAME_TOOLS and HEADER not in agent.header else ""
         )
         change = f"write `{line}`, and what else it needs" if line else agent.narrower
-        lost = "it loses the rest" if line else lost
+        lost = f"it loses the rest{idle_list(spec, agent)}" if line else lost
     elif left := list_without(at, given.tool):
         change = f"write `{left}`, without `{excerpt(given.tool)}`"
     elif instead and (spec.switches_tools or at.route[:1] != (HEADER,)):

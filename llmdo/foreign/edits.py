@@ -418,11 +418,16 @@ def without_calls(project: Foreign, flow: Flow) -> FlowEdit | None:
 def without_its_list(project: Foreign, name: str) -> str:
     """The rest of a hint that ends all calls of an agent of Copilot: its list of them does nothing, handoffs stay."""
     agent = project.agents.get(name)
-    key = project.spec_of(agent).calls_key
-    if agent is None or not key:
+    spec = project.spec_of(agent)
+    if agent is None or not spec.calls_key:
         return ""
-    listed = f"; and take `{key}` out of its header" if agent.header.get(key) else ""
-    return f"{listed}{_HANDOFFS_STAY.format(agent.hands_over) if agent.hands_over else ''}"
+    return f"{idle_list(spec, agent)}{_HANDOFFS_STAY.format(agent.hands_over) if agent.hands_over else ''}"
+
+
+def idle_list(spec: ForeignFormat, agent: Agent) -> str:
+    """The rest of a hint after which an agent of Copilot calls no other, so that its list of them does nothing."""
+    key = spec.calls_key
+    return f"; and take `{key}` out of its header" if key and agent.header.get(key) else ""
 
 
 def without_push(agent: Agent, pushing: Sequence[Grant]) -> str | None:

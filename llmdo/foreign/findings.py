@@ -15,6 +15,7 @@ from llmdo.foreign.edits import (
     agents_text,
     as_named,
     ends_all_calls,
+    idle_list,
     names_text,
     way_text,
     without_call,
@@ -393,7 +394,7 @@ def _fewer_tools(spec: ForeignFormat, agent: Agent, late: LateHeader | None) -> 
         if key in unspaced:
             return f"write a blank behind each colon in its header: then its `{key}` counts"
         where = " in its header, with a blank behind each colon" if unspaced else IN_PLACE_OF_TEXT
-    return f"write `{line}`{where}, and what else it needs; it loses the rest{agent.keeps}"
+    return f"write `{line}`{where}, and what else it needs; it loses the rest{agent.keeps}{idle_list(spec, agent)}"
 
 
 def _is_asked(agent: Agent) -> bool:

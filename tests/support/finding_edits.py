@@ -59,8 +59,17 @@ _STEP = re.compile(r", (?:and )?(?=(?:indent|put|take|write) )")
 _AT = re.compile(r"(?P<change>.*?) \((?P<place>[^() ]+)\)")
 
 
+_KEY_TOO = re.compile(r"; and (take `[^`]+` out of its header)")
+
+
 def make_finding(files: Edited, each: Diagnostic, hint: str) -> None:
-    """Makes the edit of one hint of a finding."""
+    """Makes the edits of one hint of a finding."""
+    _make_first(files, each, hint)
+    if also := _KEY_TOO.search(hint):
+        make(files, also[1], place(each.at))
+
+
+def _make_first(files: Edited, each: Diagnostic, hint: str) -> None:
     change = _REST.sub("", _BETWEEN.split(hint.removeprefix("a session then starts in mode `default`; "))[0])
     for pattern, made in _FORMS:
         if match := pattern.fullmatch(change):
