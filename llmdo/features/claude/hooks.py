@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
@@ -61,6 +62,13 @@ _NO_ANSWER = re.compile(r"""\\?["']decision\\?["']\s*:\s*\\?["']allow\\?["']""")
 """An answer of other clients: as a `decision` Claude Code takes `approve` and `block` alone."""
 _HANDED_ON = re.compile(r"""(?:permissionDecision|behavior)\\?["']?\s*[:=]\s*(?!\s|\\?["'])""")
 """A key of its own answers whose value is not in quotes there, and may be that of such a text."""
+
+_KEY_OF_AN_ANSWER = re.compile(r"permissionDecision|behavior|decision\\?[\"']|\\?[\"']decision")
+"""A key by which Claude Code is answered (https://code.claude.com/docs/en/hooks)."""
+_IMPORT = re.compile(r"^\s*(?:from|import)\s+([\w][\w, ]*)", re.MULTILINE)
+"""An import of Python: of the library that comes with it, or of files beside the program."""
+_STARTS = re.compile(r"\b(?:exec|importlib|popen|runpy|subprocess|system)\b")
+"""Names by which a program in Python starts or loads another."""
 
 _SIMPLE = re.compile(r"\^?(?:[\w-]|\.\*)*\$?(?:\|\^?(?:[\w-]|\.\*)*\$?)*")
 """Regular expressions that are names with any part left out."""
@@ -227,6 +235,16 @@ def _allows(files: Files, event: str, handler: Mapping[str, object], root: str) 
     return may_allow(files, command, root, _says_allow)
 
 
+def _is_alone(script: str) -> bool:
+    """Whether a program is in Python and starts and loads none that answers for it, but what comes with Python."""
+    modules = [
+        name.split()[0] for match in _IMPORT.finditer(script) for name in match[1].split(",") if name.strip()
+    ]
+    return bool(modules) and sys.stdlib_module_names.issuperset(modules) and not _STARTS.search(script)
+
+
 def _says_allow(script: str) -> bool:
     """Whether a program has an answer that Claude Code takes for `allow`."""
+    if _is_alone(script) and not _KEY_OF_AN_ANSWER.search(script):
+        return False
     return says_allow(script if _HANDED_ON.search(script) else _NO_ANSWER.sub("", script))
