@@ -131,7 +131,7 @@ def test_a_runner_whose_command_is_named_is_not(pattern: str) -> None:
     [
         ("ba*", "bash"), ("no*", "node"), ("pyth*", "python"), ("s*", "sh"), ("su*", ""), ("xar*", "xargs"), ("/bin/ba*", "bash"),
         ("/usr/bin/*", "bash"), (".venv/bin/*", "python"), (".venv/bin/pyt*", "python"), ("sudo ba*", "bash"),
-        ("timeout 5 no*", "node"), ("env -i rub*", "ruby"),
+        ("timeout 5 no*", "node"), ("env -i rub*", "ruby"), ("make te*", "--eval"),
     ],
 )  # fmt: skip
 def test_a_name_that_goes_on_to_that_of_a_launcher_is_the_whole_shell(pattern: str, program: str) -> None:
@@ -144,7 +144,7 @@ def test_a_name_that_goes_on_to_that_of_a_launcher_is_the_whole_shell(pattern: s
     [
         "cat*", "mv*", "ls*", "ps*", "cp*", "rm*", "tr*", "cd*", "du*", "ss*", "git log*", "ba", "ba:*", "ba *",
         "echo*", "scripts/*", "./ba*", "bin/*", ".venv/bin/ruff*", "pnp:*", "hea*", "pnpm run de*", "sudo ls*",
-        "make te*", "grad*",
+        "just te*", "grad*",
     ],
 )  # fmt: skip
 def test_a_name_that_goes_on_to_that_of_no_launcher_is_not(pattern: str) -> None:
