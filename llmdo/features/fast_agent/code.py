@@ -58,6 +58,13 @@ def may_declare(source: Source) -> bool:
     return MAKER in source.text or _DECORATOR.search(source.text) is not None
 
 
+def unread(source: Source) -> Iterator[Diagnostic]:
+    """The note about a file with agents that cannot be read, as it may be in the Python of a later release."""
+    problem = next(iter(outline(source).problems), None) if _DECORATOR.search(source.text) else None
+    if problem:
+        yield finding("LDO154", problem.at, f"its agents are not read: {excerpt(problem.message, 200)}")
+
+
 def cards_in(source: Source) -> Iterator[Card]:
     """The agents that a file declares; none if it is not Python, or none of fast-agent."""
     if not may_declare(source) or outline(source).problems:

@@ -18,7 +18,7 @@ from llmdo.features.fast_agent.card import (
     Surroundings,
     server_at,
 )
-from llmdo.features.fast_agent.code import cards_in, may_declare
+from llmdo.features.fast_agent.code import cards_in, may_declare, unread
 from llmdo.foreign.files import Files
 from llmdo.foreign.servers import judge, servers_in
 from llmdo.foreign.team import MAX_NAME, Team
@@ -69,7 +69,8 @@ def read(tree: Tree) -> Team:
                 declaring,
             )
             agents.append(CardReader(files, card, around).agent())
-    configurations.note_alone()
+    if not any(each.code == "LDO154" and each.at.path.endswith(PYTHON) for each in files.problems):
+        configurations.note_alone()
     return Team(
         format="fast-agent",
         agents=tuple(agents),
@@ -120,6 +121,7 @@ def _in_python(files: Files, path: str) -> Iterator[Card]:
     if not (content := files.looked_into(path)) or not may_declare(content):
         return
     if source := files.source(path):
+        files.problems.extend(unread(source))
         for card in cards_in(source):
             files.problems.extend(card.document.problems)
             yield card
