@@ -353,6 +353,13 @@ _LEAST_OF_A_KEY = 20
 """The characters of a key that somebody wrote into a file."""
 _SCRIPT = re.compile(r"(?:^\.?/|^[\w.-]+/).|\.(?:[cm]?[jt]s|py|rb|sh)$")
 """A program of the repository, by its path or its ending."""
+_OTHER_AGENTS = frozenset(
+    {
+        "aider", "amp", "auggie", "crush", "droid", "forge", "goose", "gptme", "iflow", "kilocode", "omp", "openhands",
+        "plandex", "qwen", "sweagent", "trae-cli",
+    }
+)  # fmt: skip
+"""Programs of agents that are not read in workflows."""
 _OF_GH_AW = "/gh-aw/actions/"
 """The folder of programs that gh-aw brings along, of which none is an agent."""
 _INTERPRETERS = frozenset({"bash", "bun", "deno", "go", "node", "python", "python3", "ruby", "sh", "tsx"})
@@ -417,7 +424,8 @@ def unknown_program(
         is_interpreted = words[0] in _INTERPRETERS
         program = next((word for word in words[1:3] if is_interpreted and _SCRIPT.search(word)), words[0])
         is_likely = key or _LIKE_AN_AGENT.search(program.rpartition("/")[2])
-        if is_likely and _SCRIPT.search(program) and _OF_GH_AW not in program:
+        is_own = _SCRIPT.search(program) is not None and _OF_GH_AW not in program
+        if program in _OTHER_AGENTS or (is_likely and is_own):
             return " ".join(words[: words.index(program) + 1]), any_key
     return None
 
