@@ -7,14 +7,14 @@ import posixpath
 import re
 from typing import TYPE_CHECKING
 
-from llmdo.base.diagnostic import excerpt
+from llmdo.base.diagnostic import Related, excerpt, finding
 from llmdo.base.parts import items, table, text
 from llmdo.base.values import dataclass
 from llmdo.features.claude import PLUGINS
 from llmdo.features.claude.session import scoped_server
 from llmdo.features.claude.skills import skills_in
 from llmdo.foreign import servers as mcp
-from llmdo.foreign.files import line_out
+from llmdo.foreign.files import MOST_PLACES, line_out
 from llmdo.syntax import globs
 from llmdo.syntax.document import Place
 
@@ -222,7 +222,7 @@ class _PluginReader:
         return plugin
 
     def _has_other_form(self) -> bool:
-        """Whether a value of the manifest has a form that Claude Code refuses; each one is noted.
+        """Whether a value of the manifest has a form that Claude Code refuses, which is noted.
 
         Known of an `author` (anthropics/claude-code#65263) and of paths (MicrosoftDocs/Agent-Skills#64).
         """
@@ -243,11 +243,16 @@ class _PluginReader:
             and isinstance(each.data, str)
             and not each.data.startswith((".", "/", "~"))
         ]
-        for each in paths:
-            path = text(each.data)
-            message = f"`{excerpt(path)}` does not begin with `./`, so Claude Code installs no such plugin"
-            hint = f"write `./{path}` in place of `{path}`"
-            self.files.note("LDO151", each, message, hint)
+        if paths:
+            first, *others = paths
+            path, number = (
+                text(first.data),
+                f" and {len(others):,} more do not begin" if others else " does not begin",
+            )
+            message = f"`{excerpt(path)}`{number} with `./`, so Claude Code installs no such plugin"
+            hint = f"write `./{path}` in place of `{path}`{', and the others likewise' if others else ''}"
+            related = [Related(each.location, "and here") for each in others[:MOST_PLACES]]
+            self.files.problems.append(finding("LDO151", first.location, message, hint=hint, related=related))
         return bool(texts or paths)
 
     def _instead_of_folder(self, at: Place) -> str:

@@ -69,8 +69,13 @@ def read(tree: Tree) -> Team:
                 declaring,
             )
             agents.append(CardReader(files, card, around).agent())
-    if not any(each.code == "LDO154" and each.at.path.endswith(PYTHON) for each in files.problems):
-        configurations.note_alone()
+    configurations.note_alone(
+        [
+            path
+            for path in files.paths
+            if path.endswith(PYTHON) and (source := files.source(path)) and any(unread(source))
+        ]
+    )
     return Team(
         format="fast-agent",
         agents=tuple(agents),
@@ -178,9 +183,11 @@ class _Configurations:
             self._known[path] = self._read(document) if document else None
         return self._known[path]
 
-    def note_alone(self) -> None:
-        """Notes those above no agent: those of one may be in Python elsewhere."""
+    def note_alone(self, unread_files: Sequence[str]) -> None:
+        """Notes those above no agent and no unread file of agents: those of one may be in Python elsewhere."""
         for path in self.paths:
+            if any(PurePosixPath(each).is_relative_to(PurePosixPath(path).parent) for each in unread_files):
+                continue
             self._at(path)
             message = f"no card is read with `{path}`: its agents may be in Python that is not beside it"
             if path not in self._asked and (source := self.files.source(path)):
