@@ -63,7 +63,7 @@ def test_opencode_takes_an_agent_of_two_files_as_one(tmp_path: Path) -> None:
 
 
 def test_opencode_starts_no_server_that_is_off_and_heeds_rules_about_one_tool(tmp_path: Path) -> None:
-    settings = '{"mcp": {"on": {"command": ["x"]}, "off": {"command": ["y"], "enabled": false}}, "permission": {"on_*": "deny", "on_put": "ask"}}'
+    settings = '{"mcp": {"on": {"type": "local", "command": ["x"]}, "off": {"type": "local", "command": ["y"], "enabled": false}}, "permission": {"on_*": "deny", "on_put": "ask"}}'
     read = team(tmp_path, "opencode", {"opencode.json": settings})
     assert decisions(read, "build", "on") == ["blocked", "needs_approval"]
     assert decisions(read, "build", "off") == []

@@ -371,9 +371,9 @@ def _problems(site: Site, tree: Checkout) -> Iterator[Diagnostic]:
 
 def _own_hint(site: Site, tree: Tree) -> str | None:
     """The hint for a workflow that is fetched from GitHub although one of its path stands here; None without one."""
-    named = _WORKFLOW_ON_GITHUB.fullmatch(text(site.step.get("uses")))
+    uses = text(site.step.get("uses"))
+    named = _WORKFLOW_ON_GITHUB.fullmatch(uses)
     if named is None or tree.read(named["path"]) is None:
         return None
-    return (
-        f"if this is its repository, write `./{named['path']}`: it is then read, and called as it stands here"
-    )
+    change = f"write `./{named['path']}` in place of `{uses}`"
+    return f"{change}; if this is its repository, it is then read as it stands here"

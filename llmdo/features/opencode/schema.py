@@ -92,7 +92,7 @@ _TEXTS = SchemaKind(
 )
 _OF_SERVER = {
     "local": {"command": _WORDS, "cwd": _TEXT, "enabled": _SWITCH, "environment": _TEXTS, "timeout": _COUNT},
-    "remote": {"enabled": _SWITCH, "headers": _TEXTS, "timeout": _COUNT, "url": _TEXT},
+    "remote": {"enabled": _SWITCH, "headers": _TEXTS, "timeout": _COUNT, "url": _TEXT._replace(hint=None)},
 }
 _MODE = SchemaKind(
     lambda value: value in _KINDS_OF_AGENTS,
