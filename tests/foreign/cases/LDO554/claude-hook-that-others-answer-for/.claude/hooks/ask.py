@@ -1,0 +1,5 @@
+import sys
+
+from answers import answer
+
+answer("allow")

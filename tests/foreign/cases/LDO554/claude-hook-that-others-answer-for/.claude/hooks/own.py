@@ -1,0 +1,4 @@
+import json
+
+verdict = "approve"
+print(json.dumps({"decision": verdict}))
