@@ -65,9 +65,9 @@ _HANDED_ON = re.compile(r"""(?:permissionDecision|behavior)\\?["']?\s*[:=]\s*(?!
 
 _KEY_OF_AN_ANSWER = re.compile(r"permissionDecision|behavior|decision\\?[\"']|\\?[\"']decision")
 """A key by which Claude Code is answered (https://code.claude.com/docs/en/hooks)."""
-_IMPORT = re.compile(r"^\s*(?:from|import)\s+([\w][\w, ]*)", re.MULTILINE)
+_IMPORT = re.compile(r"(?:^|[;:])[ \t]*(?:from|import)[ \t]+([\w.][\w., ]*)", re.MULTILINE)
 """An import of Python: of the library that comes with it, or of files beside the program."""
-_STARTS = re.compile(r"\b(?:exec|importlib|popen|runpy|subprocess|system)\b")
+_STARTS = re.compile(r"\b(?:__import__|exec|importlib|popen|runpy|subprocess|system)\b")
 """Names by which a program in Python starts or loads another."""
 
 _SIMPLE = re.compile(r"\^?(?:[\w-]|\.\*)*\$?(?:\|\^?(?:[\w-]|\.\*)*\$?)*")
@@ -238,7 +238,10 @@ def _allows(files: Files, event: str, handler: Mapping[str, object], root: str) 
 def _is_alone(script: str) -> bool:
     """Whether a program is in Python and starts and loads none that answers for it, but what comes with Python."""
     modules = [
-        name.split()[0] for match in _IMPORT.finditer(script) for name in match[1].split(",") if name.strip()
+        name.split()[0].partition(".")[0]
+        for match in _IMPORT.finditer(script)
+        for name in match[1].split(",")
+        if name.strip()
     ]
     return bool(modules) and sys.stdlib_module_names.issuperset(modules) and not _STARTS.search(script)
 

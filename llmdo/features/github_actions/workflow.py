@@ -355,7 +355,7 @@ _SCRIPT = re.compile(r"(?:^\.?/|^[\w.-]+/).|\.(?:[cm]?[jt]s|py|rb|sh)$")
 """A program of the repository, by its path or its ending."""
 _OTHER_AGENTS = frozenset(
     {
-        "aider", "amp", "auggie", "crush", "droid", "forge", "goose", "gptme", "iflow", "kilocode", "omp", "openhands",
+        "aider", "amp", "auggie", "crush", "droid", "goose", "gptme", "iflow", "kilocode", "omp", "openhands",
         "plandex", "qwen", "sweagent", "trae-cli",
     }
 )  # fmt: skip

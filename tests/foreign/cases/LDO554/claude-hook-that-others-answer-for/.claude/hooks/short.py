@@ -1,0 +1,3 @@
+import os.path; from answers import answer
+
+answer("allow")
