@@ -203,7 +203,9 @@ def _without_type(at: Place, kind: str) -> tuple[Place, SchemaKind]:
     meant = _SERVERS_ELSEWHERE.get(kind.casefold()) or nearest(kind, SERVERS)
     place = Place(at.document, (*at.route, "type"))
     return place, SchemaKind(
-        bool, f"`{excerpt(kind)}`, not `local` or `remote`", renaming(place, kind, meant)
+        bool,
+        f"`{excerpt(kind)}`, not `local` or `remote`" if kind else "neither `local` nor `remote`",
+        renaming(place, kind, meant),
     )
 
 
