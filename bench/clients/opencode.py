@@ -30,6 +30,8 @@ KNOWN: dict[Kind, str] = {}
 _CALLER = "caller"
 """An agent of each project that may call every other one."""
 _PERSON = "person"
+_BY_ARITHMETIC = "echo ${a:='x[$(true)]'} ${HOME:a}"
+"""A command by which bash runs another."""
 _BY = (f"/{_CALLER}", f"/{_PERSON}")
 
 # Each option is given: the server cannot say a question about one that is not.
@@ -55,6 +57,7 @@ PROBES = (
     Probe("grep", "grep", {"pattern": "x", "path": "PROJECT", "include": "*"}, "fs.list"),
     Probe("bash", "bash", {"command": "true", "description": "x"}, "proc.exec.unlisted"),
     Probe("bash", "bash", {"command": "echo x", "description": "x"}, "proc.exec.unlisted", "proc.exec"),
+    Probe("bash", "bash", {"command": _BY_ARITHMETIC, "description": "x"}, "proc.exec.unlisted"),
     Probe(
         "webfetch", "webfetch", {"url": "http://127.0.0.1:9/", "format": "text", "timeout": 1}, "net.connect"
     ),

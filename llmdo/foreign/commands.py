@@ -26,6 +26,8 @@ _REST = re.compile(r"(?::\*|\s*\*)\s*$")
 """Endings of a pattern that let anything follow: `git log:*`, `git log *`, `git log*`."""
 _STEM = re.compile(r"[^\s:*]\*\s*$")
 """The end of a pattern that lets its last word go on, as `git log*` does."""
+_ARITHMETIC = "${a:='x[$(id)]'} ${HOME:a}"
+"""Words in which bash works out a number, and runs `id` for it, whatever program gets them."""
 _LITERAL = re.compile(r".*\*.*:\*\s*", re.DOTALL)
 """A pattern before whose `:*` another `*` stands: clients take all before `:*` as it is, and no command begins so."""
 _SHORT = len("-x")
@@ -248,6 +250,14 @@ def through(tool: str, held: Collection[str] = ()) -> str:
     return f", through `{option}`" if option else ""
 
 
+def by_arithmetic(pattern: str) -> str:
+    """The words by which matching commands run any other if nothing else does, where their client does not see it.
+
+    A client does not that looks at each command of a line: a text in single quotes holds none.
+    """
+    return _ARITHMETIC if commands(pattern, is_prefix=True) == EXEC else ""
+
+
 def _runner(pattern: str) -> str:
     """The program that the last word of a pattern may go on to be, and that runs any other; empty without one.
 
@@ -269,7 +279,10 @@ def _runner(pattern: str) -> str:
 
 def obscurity(tool: str) -> int:
     """How little a rule shows that its commands run any other, from 0 for a launcher or an interpreter alone."""
-    words = tuple(map(_name, _REST.sub("", tool.partition("(")[2].removesuffix(")")).split()))
+    pattern = tool.partition("(")[2].removesuffix(")")
+    words = tuple(map(_name, _REST.sub("", pattern).split()))
+    if by_arithmetic(pattern):
+        return 4
     if through(tool):
         return 3
     if any(word.startswith("-") for word in words):

@@ -117,6 +117,8 @@ class Grant:
     """What has to go of other lists as well, as an edit says it: `RULES out of LIST`."""
     held_options: tuple[str, ...] = ()
     """The options by which its commands would run others, if another rule asks about them, or denies them."""
+    words: str = ""
+    """The words by which its commands run any other, whatever program they name; empty if a program does that."""
     left_by: tuple[tuple[str, tuple[Capability, ...]], ...] = ()
     """The rules that stay when those go that allow it, as they are written, each with what it allows."""
     may_lack: bool = False

@@ -535,9 +535,14 @@ def _ask_for(files: Edited, match: re.Match[str], place: str) -> None:
             None,
         )
         pair = next((each for each in pairs_of(table) if each.name == name), None) if table else None
-        if pair is None or offset is None:
+        if offset is None:
             raise NotMadeError(f"no {name} there")
-        if isinstance(pair.value, yaml.MappingNode):
+        if pair is None:  # settings in a variable
+            rule = re.compile(rf'"{re.escape(name)}":\s*(?P<word>"allow")').search(files.text(path), offset)
+            if rule is None:
+                raise NotMadeError(f"no {name} there")
+            files.put(path, rule.start("word"), rule.end("word"), match["line"])
+        elif isinstance(pair.value, yaml.MappingNode):
             files.insert(path, pair.value, match["line"])
         else:
             files.put(path, pair.value.start_mark.index, files.end(path, pair.value), match["line"])

@@ -40,6 +40,7 @@ from llmdo.features.opencode.permissions import (
     of_servers,
     rules_of,
     rules_of_agent,
+    words_of,
 )
 from llmdo.features.opencode.reader import BUILT_IN, built_in_rules
 from llmdo.features.opencode.table import SEARCHING_MODELS
@@ -55,7 +56,7 @@ if TYPE_CHECKING:
 
     from llmdo.features.github_actions.checkout import Checkout
     from llmdo.features.github_actions.walking import Site
-    from llmdo.foreign.permissions import PermissionRule
+    from llmdo.foreign.permissions import PermissionRule, PermissionRuling
     from llmdo.foreign.team import Grant
     from llmdo.foreign.tree import Tree
 
@@ -272,15 +273,20 @@ def _opencode_tools(
             elif ruling.rule is None or RULES.whole(ruling.rule, tool):
                 grants = by_shell(site, token, tool, at)
             else:
-                grants = _opencode_command(site, token, ruling.rule.pattern or "", tool, at)
+                grants = _opencode_commands(site, token, ruling, tool, at)
             yield from ((tool, ruling.rule, each) for each in grants)
 
 
-def _opencode_command(
-    site: Site, token: TokenPermissions | None, pattern: str, tool: str, at: Place
+def _opencode_commands(
+    site: Site, token: TokenPermissions | None, ruling: PermissionRuling, tool: str, at: Place
 ) -> Iterator[Grant]:
-    """The grants of the commands of a pattern, in whose names it stands as it is written."""
-    wide = glob(pattern)
+    """The grants of the commands of a rule, in whose names its pattern stands as it is written."""
+    pattern = ruling.rule.pattern or "" if ruling.rule else ""
+    wide, named = glob(pattern), f"{tool}({pattern.strip()})"
+    if words := words_of(ruling):
+        for each in by_shell(site, token, named, at):
+            yield replace(each, words=words)
+        return
     for each in by_command(site, token, wide, tool, at):
         as_written = each.tool.replace(f"({wide.strip()})", f"({pattern.strip()})")
         yield replace(

@@ -12,7 +12,7 @@ from llmdo.base.values import replace
 from llmdo.features.opencode.patterns import instead, is_about, joint, may_be_text, undecided, where
 from llmdo.features.opencode.table import SEARCH, SEARCHING_MODELS, TABLE
 from llmdo.foreign import reading, servers
-from llmdo.foreign.commands import options_of, with_option
+from llmdo.foreign.commands import by_arithmetic, options_of, with_option
 from llmdo.foreign.files import COUNTS, renaming, surplus
 from llmdo.foreign.instead import ASKED
 from llmdo.foreign.lines import WRITES_THERE
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from llmdo.foreign.lines import Line
     from llmdo.foreign.team import Grant
     from llmdo.graph.described import Server
+    from llmdo.policy.authority import Capability
 
     Decided = dict[str, dict[str, PermissionRule] | PermissionRule]
 
@@ -59,9 +60,20 @@ def glob(pattern: str) -> str:
     return pattern.replace("?", "*")
 
 
+def _part(capability: Capability, pattern: str) -> Capability:
+    """The part for a pattern: of commands all, as soon as a word is free, for bash works out what is in it.
+
+    It runs `id` for `echo ${a:='x[$(id)]'} ${HOME:a}`, and a rule about `echo *` lets that through (watched with
+    1.18.33): its syntax has no command in a text in single quotes.
+    """
+    if capability == UNLISTED:
+        return UNLISTED if "*" in pattern else part(capability, glob(pattern))
+    return part(capability, pattern)
+
+
 RULES = RuleTable(
     order=LAST,
-    part=lambda capability, pattern: part(capability, glob(pattern) if capability == UNLISTED else pattern),
+    part=_part,
     globs=lambda pattern: (glob(pattern),),
     names=lambda rule, tool: matches(rule.tool, tool),
     whole=lambda rule, _tool: rule.pattern in ("*", "**"),
@@ -309,7 +321,11 @@ def _grants(
     """The decisions about one tool: about all of it, and about milder parts."""
     if not line.capabilities or line.tool == TASK:
         return
-    rulings = [*RULES.rulings(rules, line.tool, line.raised, line.decision)]
+    whole, *parts = RULES.rulings(rules, line.tool, line.raised, line.decision)
+    rulings = [
+        whole,
+        *sorted(parts, key=lambda each: bool(words_of(each))),
+    ]  # a program that runs others says more
     for ruling in rulings:
         origin = "permission" if ruling.rule else "opencode, where no rule says anything"
         alike = [each.rule for each in rulings[1:] if each.rule and _is_alike(each, ruling)]
@@ -321,9 +337,16 @@ def _grants(
             grant,
             rule_at=grant.rule_at if is_own or ruling.decision != "allowed" else None,
             held_options=tuple(_held_options(rules, ruling)),
+            words=words_of(ruling),
             unasked_by=tuple(rule.pattern or "" for rule in alike) if ruling is not rulings[0] else (),
             loss=ASKED if alike else "",
         )
+
+
+def words_of(ruling: PermissionRuling) -> str:
+    """The words by which the commands that a rule allows run any other; empty if their program does that."""
+    pattern = ruling.rule.pattern if ruling.rule and UNLISTED in ruling.capabilities else None
+    return by_arithmetic(glob(pattern)) if pattern and not matches(pattern, "") else ""
 
 
 def _held_options(rules: Sequence[PermissionRule], ruling: PermissionRuling) -> Iterator[str]:
