@@ -251,7 +251,7 @@ def through(tool: str, held: Collection[str] = ()) -> str:
 
 
 def by_arithmetic(pattern: str) -> str:
-    """The words by which matching commands run any other if nothing else does, where their client does not see it.
+    """The words by which matching commands run any other if nothing else does; their client does not see it.
 
     A client does not that looks at each command of a line: a text in single quotes holds none.
     """

@@ -127,10 +127,10 @@ def _by_rule(project: Foreign, source: FlowLeg) -> tuple[FlowLeg, Place] | None:
 
 
 def by_option(project: Foreign, flow: Flow) -> str:
-    """The words by which a listed command runs any other, where its tool does not tell: the end of a sentence."""
+    """The words by which a command does more than its tool says: the end of a sentence."""
     way = legs_of(flow)[-1]
     given = grant_of(project, way)
-    if flow.way == WayOut.ANY_COMMAND and given and given.words:
+    if flow.way in (WayOut.ANY_COMMAND, WayOut.ANY_HOST) and given and given.words:
         return f", through `{given.words}`"
     if flow.way != WayOut.ANY_COMMAND or "(" in way.tool or given is None or given.rule_at is None:
         return ""

@@ -118,7 +118,7 @@ class Grant:
     held_options: tuple[str, ...] = ()
     """The options by which its commands would run others, if another rule asks about them, or denies them."""
     words: str = ""
-    """The words by which its commands run any other, whatever program they name; empty if a program does that."""
+    """Words by which its commands run any other, or reach any host; empty if the rule for them says as much."""
     left_by: tuple[tuple[str, tuple[Capability, ...]], ...] = ()
     """The rules that stay when those go that allow it, as they are written, each with what it allows."""
     may_lack: bool = False

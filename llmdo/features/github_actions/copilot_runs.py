@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING
 from llmdo.base.values import dataclass, replace
 from llmdo.features.github_actions.table import LINES
 from llmdo.features.github_actions.tokens import by_command, by_shell, granted, token_of
+from llmdo.foreign.lines import READS_GITHUB
 from llmdo.foreign.permissions import STRICTEST, PermissionRule, RuleTable, form
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
 
     from llmdo.features.github_actions.walking import Site
+    from llmdo.features.github_actions.workflow import TokenPermissions
     from llmdo.foreign.team import Grant
     from llmdo.policy.vocabulary import Decision
     from llmdo.syntax.document import Place
@@ -39,6 +41,9 @@ _OF_FILES = {"glob": ("fs.list",), "view": ("fs.read",)}
 _SAME = {"grep": "rg", "rg": "grep"}
 """The tools that one model has in place of another's, and that both names mean."""
 _PATCH = "apply_patch"
+_READING = "commands that read"
+_TO_ANY_HOST = "git ls-remote"
+_BY_GIT = frozenset({"fs.write", "fs.write.protected", "net.connect"})
 _ANY = "$"
 """What a value has in it that is only known once the command runs."""
 
@@ -78,6 +83,8 @@ def copilot_grants(site: Site) -> Iterator[Grant]:
     named = {rule.tool for rule in rules if rule.decision == "allowed"} - _NAMES.keys()
     for tool in (*own, *sorted(filter(left.has_server, named))):
         refusal = f"`--deny-tool {tool}` behind `{words[0]}`" if words else ""
+        if tool == "shell" and default == "blocked" and not _decides(rules):
+            yield replace(_commands_that_read(rules, token, at), refusal=refusal)
         line = LINES[f"copilot: {tool if tool in own else 'SERVER'}"]
         for ruling in _RULES.rulings(rules, tool, line.raised, default):
             if ruling.decision == "blocked":
@@ -110,6 +117,26 @@ def _unasked(left: _Left, lacking: Collection[str], words: Iterable[str], at: Pl
         yield granted("github", "github", LINES["copilot: github"].capabilities, at)
     if left.of("task", lacking):
         yield granted("task", "task", LINES["copilot: task"].capabilities, at)
+
+
+def _decides(rules: Iterable[PermissionRule]) -> bool:
+    """Whether a flag is about the whole shell."""
+    return any(rule.tool == "shell" and rule.pattern is None for rule in rules)
+
+
+def _commands_that_read(rules: Iterable[PermissionRule], token: TokenPermissions | None, at: Place) -> Grant:
+    """The commands that it takes for reading, which no flag has to allow (watched with 1.0.102).
+
+    `git log --output=FILE` writes, `git ls-remote ADDRESS` reaches a host, `printenv` shows the environment of the step,
+    and `gh issue view` words of anybody.
+    """
+    denied = {rule.pattern for rule in rules if rule.tool == "shell" and rule.decision == "blocked"}
+    names = [*LINES[f"copilot: shell ({_READING})"].capabilities]
+    if "git:*" in denied:
+        names = [name for name in names if name not in _BY_GIT]
+    if "gh:*" in denied or token is None:
+        names = [name for name in names if name not in READS_GITHUB]
+    return replace(granted("shell", _READING, names, at), words=_TO_ANY_HOST)
 
 
 def _left(words: tuple[str, ...]) -> _Left:

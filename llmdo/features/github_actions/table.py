@@ -10,6 +10,8 @@ from llmdo.foreign.lines import EDITS, FETCHES, READS_GITHUB, RUNS, RUNS_OWN, SE
 
 SENDS = "net.connect:github.com"
 """What a call that changes something on GitHub sends: to that host alone, where anybody may read it."""
+_READING = ("env.read", "fs.list", "fs.read", *WRITES, "net.connect", *READS_GITHUB)
+"""The capabilities of commands that Copilot CLI takes for reading."""
 
 _EVENTS = "https://docs.github.com/en/actions/reference/workflows-and-actions/events-that-trigger-workflows"
 _TOKEN = "https://docs.github.com/en/actions/reference/workflows-and-actions/workflow-syntax#permissions"  # noqa: S105
@@ -75,6 +77,7 @@ TABLE = (
     Line("copilot: read", ("fs.list", "fs.read"), "allowed", "declared", _COPILOT),
     Line("copilot: write", EDITS, "blocked", "declared", _COPILOT),
     Line("copilot: shell", RUNS, "blocked", "open", _COPILOT),
+    Line("copilot: shell (commands that read)", _READING, "allowed", "declared", _COPILOT),
     Line("copilot: url", FETCHES, "blocked", "declared", _COPILOT),
     Line("copilot: github", READS_GITHUB, "allowed", "declared", _COPILOT),
     Line("copilot: SERVER", SERVES, "blocked", "open", _COPILOT),

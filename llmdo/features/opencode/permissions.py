@@ -61,7 +61,7 @@ def glob(pattern: str) -> str:
 
 
 def _part(capability: Capability, pattern: str) -> Capability:
-    """The part for a pattern: of commands all, as soon as a word is free, for bash works out what is in it.
+    """The part for a pattern: of commands all, as soon as a word is free, for bash works it out.
 
     It runs `id` for `echo ${a:='x[$(id)]'} ${HOME:a}`, and a rule about `echo *` lets that through (watched with
     1.18.33): its syntax has no command in a text in single quotes.
