@@ -127,9 +127,11 @@ def _by_rule(project: Foreign, source: FlowLeg) -> tuple[FlowLeg, Place] | None:
 
 
 def by_option(project: Foreign, flow: Flow) -> str:
-    """The option by which a listed command runs any other, where a key or Codex has the rule: the end of a sentence."""
+    """What a listed command runs any other by, where the name of the tool does not say it: the end of a sentence."""
     way = legs_of(flow)[-1]
     given = grant_of(project, way)
+    if flow.way == WayOut.ANY_COMMAND and given is not None and given.runs_by:
+        return "" if through(way.tool) else f", through `{given.runs_by}`"
     if flow.way != WayOut.ANY_COMMAND or "(" in way.tool or given is None or given.rule_at is None:
         return ""
     of_codex = way.tool.removeprefix(_UNSANDBOXED)

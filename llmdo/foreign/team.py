@@ -115,6 +115,8 @@ class Grant:
     """The other files with such rules, beside that of `rule_at`."""
     unasked_also: tuple[str, ...] = ()
     """What has to go of other lists as well, as an edit says it: `RULES out of LIST`."""
+    runs_by: str = ""
+    """Words of any command of it in which another runs, if its client does not see that; empty where it needs none."""
     held_options: tuple[str, ...] = ()
     """The options by which its commands would run others, if another rule asks about them, or denies them."""
     left_by: tuple[tuple[str, tuple[Capability, ...]], ...] = ()
