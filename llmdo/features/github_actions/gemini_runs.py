@@ -20,24 +20,16 @@ from llmdo.features.github_actions.gemini_releases import (
 )
 from llmdo.features.github_actions.table import LINES
 from llmdo.features.github_actions.tokens import (
-    by_command,
     by_github_tool,
     by_shell,
     granted,
-    is_about_environment,
-    lists_alone,
-    lists_files,
-    shows_any_file,
     token_of,
 )
 from llmdo.features.github_actions.workflow import TokenPermissions
 from llmdo.foreign import servers
-from llmdo.foreign.commands import commands
+from llmdo.foreign.commands import BY_ARITHMETIC
 from llmdo.foreign.events import started
-from llmdo.foreign.lines import WRITES
 from llmdo.foreign.team import capability_of
-from llmdo.policy.authority import Capability
-from llmdo.policy.shell.rules import UNLISTED
 from llmdo.syntax.document import Place
 
 if TYPE_CHECKING:
@@ -98,12 +90,11 @@ def gemini_grants(site: Site, tree: Checkout) -> tuple[tuple[Grant, ...], bool]:
     is_known = not _hides_tools(settings)
     excluded = {str(tool) for tool in items(tools.get("exclude"))}
     mode = _mode(site)
-    kept = set(texts(table(settings, "security", "environmentVariableRedaction").get("allowed")))
     is_list = isinstance(core, list) or not is_known
     named = dict(_named(site, tree, settings, at)) if is_list else None
     is_listed = named is not None and not is_surely_before(site, LIMITS_SERVERS)
     asked = frozenset() if is_listed else _ASKED[mode]
-    grants = list(_gemini_tools(site, kept, named, excluded, at, asked))
+    grants = list(_gemini_tools(site, named, excluded, at, asked))
     for name, server in _servers_in(settings).items() if mode == "yolo" or is_listed else ():
         its = _declared(site, tree, at, name)
         change = f"take `{excerpt(name)}` out of `mcpServers`" if its else None
@@ -207,16 +198,11 @@ def gemini_starts(site: Site, tree: Checkout) -> Iterator[Grant]:
 
 
 def _gemini_tools(
-    site: Site,
-    kept: set[str],
-    named: Mapping[str, Place] | None,
-    excluded: set[str],
-    at: Place,
-    asked: Collection[str],
+    site: Site, named: Mapping[str, Place] | None, excluded: set[str], at: Place, asked: Collection[str]
 ) -> Iterator[Grant]:
-    """Its tools but those that are `asked` about; its commands get the variables in `kept` alone."""
-    token = token_of(site)
+    """Its tools but those that are `asked` about."""
     allowed = dict.fromkeys(_ALL_TOOLS, at) if named is None else {}
+    commands: list[tuple[str, Place]] = []
     for entry, its in (named or {}).items():
         parts = _CORE.fullmatch(entry.strip())
         if parts is None:
@@ -226,42 +212,33 @@ def _gemini_tools(
             allowed.setdefault(tool, its)
         elif parts["what"] is None:
             allowed.setdefault("run_shell_command", its)
-        elif "run_shell_command" not in asked:
-            yield from _gemini_command(site, kept, entry.strip(), parts["what"], its)
+        else:
+            commands.append((entry.strip(), its))
+    for number, (entry, its) in enumerate(commands if "run_shell_command" not in {*asked, *excluded} else ()):
+        is_alone = not number and "run_shell_command" not in allowed
+        yield from _gemini_command(site, entry, its, is_alone=is_alone)
     for tool in sorted(allowed.keys() - {_OTHER_NAMES.get(name, name) for name in excluded} - {*asked}):
         its = allowed[tool]
         line = LINES.get(f"gemini: {tool}")
         if tool == "run_shell_command":
-            yield from by_shell(site, token, tool, its)
+            yield from by_shell(site, token_of(site), tool, its)
         elif line:
             yield granted(tool, tool, line.capabilities, its)
 
 
-def _gemini_command(site: Site, kept: set[str], entry: str, command: str, at: Place) -> Iterator[Grant]:
-    """The grants of an entry about a command.
+def _gemini_command(site: Site, entry: str, at: Place, *, is_alone: bool) -> Iterator[Grant]:
+    """The grants of an entry about a command, which is one about any: see `BY_ARITHMETIC` (watched with 0.61.0).
 
     Gemini CLI strips the environment of its commands in Actions, but a command that shows any file shows that of Gemini
-    CLI itself, `/proc/$PPID/environ`. Where it asks about nothing, what a command shows may go into any file, and to
-    any host, by `> /dev/tcp/HOST/PORT` (watched with 0.61.0).
+    CLI itself, `/proc/$PPID/environ`. What commands reach besides is said of one entry.
     """
-    pattern = f"{command}:*"
-    if commands(pattern) != UNLISTED:
-        site = replace(site, variables={name: each for name, each in site.variables.items() if name in kept})
-    redirected = () if _mode(site) == "default" else (*WRITES, "net.connect")
-    for grant in by_command(site, token_of(site), pattern, "run_shell_command", at):
-        names = {str(each) for each in grant.capabilities}
-        if not kept and is_about_environment(command):
-            names -= {"env.read"}
-        if shows_any_file(command):
-            names |= {"env.read"}
-        if lists_files(command) and "fs.read" in names:
-            names = {*names, "fs.list"} - ({"fs.read"} if lists_alone(command) else set())
-        if grant.tool == f"run_shell_command({pattern})":  # the file has no `:*`
-            names |= {*redirected}
-            out = f"take `{excerpt(entry)}` out" if redirected else None  # no other command sends less
-            also = _OF_NO_OTHER if at.document.source.path == SETTINGS else ""
-            grant = replace(grant, toolset=entry, tool=entry, narrower=out, also=also)
-        yield replace(grant, capabilities=tuple(map(Capability.parse, sorted(names))))
+    also = _OF_NO_OTHER if at.document.source.path == SETTINGS else ""
+    out = f"take `{excerpt(entry)}` out"
+    for grant in by_shell(site, token_of(site), entry, at):
+        if grant.tool == entry:
+            yield replace(grant, narrower=out, also=also, runs_by=BY_ARITHMETIC)
+        elif is_alone:
+            yield grant
 
 
 def _gemini_server(
