@@ -153,7 +153,7 @@ _OF_PACKAGES = re.compile(rf"{_OF_SYSTEM.pattern}|(?:.*/)?node_modules/\.bin|{_O
 _SHOWING = frozenset({("command", "-V"), ("command", "-v")})
 """Beginnings of commands that only show the program of a name."""
 BY_ARITHMETIC = "${a:='x[$(id)]'} ${HOME:a}"
-"""Words of any command in which bash runs another, as it works out a number; Gemini CLI takes them for plain ones."""
+"""Words of any command in which bash runs another, as it works out a number; some clients take them for plain."""
 
 
 def is_command(tool: str) -> bool:

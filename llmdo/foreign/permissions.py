@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Literal
 
 from llmdo.base.parts import items
 from llmdo.base.values import dataclass
-from llmdo.foreign.commands import besides, commands
+from llmdo.foreign.commands import BY_ARITHMETIC, besides, commands
 from llmdo.policy.authority import STRICTNESS, Capability
 from llmdo.policy.shell.rules import UNLISTED
 from llmdo.syntax.document import Place
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from llmdo.foreign.lines import Line
     from llmdo.foreign.team import Grant
     from llmdo.policy.vocabulary import Decision
-    from llmdo.syntax.document import Document
+    from llmdo.syntax.document import Document, Route
 
     Order = tuple[Decision, ...] | Literal["last"]
 
@@ -32,6 +32,8 @@ WORDS: dict[str, Decision] = {"allow": "allowed", "ask": "needs_approval", "deny
 """The words for decisions that most formats have."""
 STRICTEST: tuple[Decision, ...] = ("blocked", "needs_approval", "allowed")
 """The order in which the strictest decision wins, and of several rules with it the first."""
+EVERYTHING = frozenset({"", "*", "**", ":*"})
+"""The patterns that are about every call."""
 LAST: Literal["last"] = "last"
 """The order in which the last rule wins, whatever it says."""
 
@@ -105,6 +107,25 @@ def listed_commands(rules: Iterable[PermissionRule], tool: str, rest: str = "") 
     )
     texts = tuple(dict.fromkeys(f"shell({pattern}{rest})" for pattern in allowed))
     return {"allow": texts} if texts else {}
+
+
+def about_any_command(rules: Iterable[PermissionRule], product: str) -> Iterator[tuple[PermissionRule, str]]:
+    """The lists of rules that allow commands, each of which is any: the plainest of each, and what is said of it."""
+    lists: dict[Route, list[PermissionRule]] = {}
+    for rule in rules:
+        lists.setdefault(rule.at.route[:-1], []).append(rule)
+    for entries in lists.values():
+        first = min(entries, key=lambda rule: bool(words_of(rule)))
+        more = len(entries) - 1
+        also = f"; so {'does 1 more entry' if more == 1 else f'do {more} more entries'}" if more else ""
+        words = words_of(first)
+        why = f", as {product} does not see that `{words}` runs `id`" if words else ""
+        yield first, f"this allows every command without a question{why}{also}"
+
+
+def words_of(rule: PermissionRule) -> str:
+    """Words by which a rule about a command is one about any; empty for a rule about all of them."""
+    return "" if rule.pattern is None or rule.pattern.strip() in EVERYTHING else BY_ARITHMETIC
 
 
 def form(name: str) -> re.Pattern[str]:

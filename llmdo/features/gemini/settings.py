@@ -14,11 +14,17 @@ from llmdo.base.values import dataclass, replace
 from llmdo.extensions.spec import NO_COMMANDS
 from llmdo.features.gemini.table import TABLE
 from llmdo.foreign import servers
-from llmdo.foreign.commands import BY_ARITHMETIC
 from llmdo.foreign.files import renaming, surplus
 from llmdo.foreign.instead import list_without
 from llmdo.foreign.meaning import surely_meant
-from llmdo.foreign.permissions import STRICTEST, PermissionRule, RuleTable, form
+from llmdo.foreign.permissions import (
+    STRICTEST,
+    PermissionRule,
+    RuleTable,
+    about_any_command,
+    form,
+    words_of,
+)
 from llmdo.foreign.reading import misspelt
 from llmdo.foreign.team import AgentCall
 from llmdo.policy.authority import STRICTNESS
@@ -32,7 +38,7 @@ if TYPE_CHECKING:
     from llmdo.foreign.team import Grant
     from llmdo.graph.described import Server
     from llmdo.policy.vocabulary import Decision
-    from llmdo.syntax.document import Document, Route
+    from llmdo.syntax.document import Document
 
 LINES = {line.tool: line for line in TABLE if line.tool.islower() and line.tool != "browser_agent"}
 """The built-in tools."""
@@ -146,7 +152,8 @@ class GeminiRules:
     def grants(self, line: Line, at: Place, toolset: str | None = None) -> Iterator[Grant]:
         """The decision about one built-in tool.
 
-        A rule about a command is one about any: see `BY_ARITHMETIC`, which `PolicyEngine` of 0.61.0 was seen to allow.
+        A rule about a command is one about any: see `foreign.commands.BY_ARITHMETIC`, which `PolicyEngine` of 0.61.0
+        was seen to allow.
         """
         if not line.capabilities or line.tool == "invoke_agent":
             return
@@ -221,7 +228,7 @@ class GeminiRules:
 
 def _of_commands(grant: Grant, rule: PermissionRule) -> Grant:
     """The tool for commands by a rule: any of several allows as much, so that one line takes it away whichever do."""
-    grant = replace(grant, runs_by="" if rule.pattern is None else BY_ARITHMETIC)
+    grant = replace(grant, runs_by=words_of(rule))
     if rule.decision != "allowed" or (rule.at.route[-2] == "core" and list_without(rule.at, SHELL)):
         return grant
     return replace(grant, narrower=_WITHOUT, narrower_at=Place(rule.at.document, ()), loss=NO_COMMANDS)
@@ -264,21 +271,10 @@ def rules_of(files: Files, document: Document, known: Mapping[str, tuple[Server,
 
 
 def _note_commands(files: Files, rules: GeminiRules, allowed: Iterable[PermissionRule]) -> None:
-    """Notes a list that allows commands, each of which is any: once, unless another list takes all commands away."""
-    lists: dict[Route, list[PermissionRule]] = {}
-    for rule in RULES.about(allowed, SHELL):
-        lists.setdefault(rule.at.route[:-1], []).append(rule)
-    for entries in lists.values():
-        first = min(entries, key=lambda rule: rule.pattern is not None)
-        if all(each.decision != "allowed" for each in rules.grants(LINES[SHELL], first.at)):
-            continue
-        more = len(entries) - 1
-        also = f"; so {'does 1 more entry' if more == 1 else f'do {more} more entries'}" if more else ""
-        why = (
-            "" if first.pattern is None else f", as Gemini CLI does not see that `{BY_ARITHMETIC}` runs `id`"
-        )
-        message = f"this allows every command without a question{why}{also}"
-        files.note("LDO554", first.at, message, f"{_WITHOUT}; {NO_COMMANDS}")
+    """Notes the lists that allow commands, unless another list takes all of them away."""
+    for rule, message in about_any_command(RULES.about(allowed, SHELL), "Gemini CLI"):
+        if any(each.decision == "allowed" for each in rules.grants(LINES[SHELL], rule.at)):
+            files.note("LDO554", rule.at, message, f"{_WITHOUT}; {NO_COMMANDS}")
 
 
 def _fits(key: str, value: object) -> bool:

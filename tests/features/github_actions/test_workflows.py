@@ -445,7 +445,9 @@ def test_gemini_reads_settings_with_comments_and_starts_with_no_others(tmp_path:
 
 
 @pytest.mark.parametrize("tool", ["run_shell_command", "run_shell_command(bash)", "run_shell_command(echo)"])
-def test_any_command_of_gemini_is_every_one_and_reads_the_variables_of_its_parent(tmp_path: Path, tool: str) -> None:
+def test_any_command_of_gemini_is_every_one_and_reads_the_variables_of_its_parent(
+    tmp_path: Path, tool: str
+) -> None:
     agent = gemini(tmp_path, f'{{"tools": {{"core": ["{tool}"]}}}}')
     assert {"proc.exec.unlisted", "secret.read", "x.github.contents-write"} <= raised(agent)
 
@@ -455,7 +457,9 @@ def test_several_commands_of_gemini_have_one_token_and_none_if_they_are_taken_aw
     agent = gemini(tmp_path / "a", f'{{"tools": {{{core}}}}}')
     tools = [grant.tool for grant in agent.grants]
     assert tools == ["run_shell_command(echo)", "token", "DEPLOY", "run_shell_command(ls)"]
-    assert raised(gemini(tmp_path / "b", f'{{"tools": {{{core}, "exclude": ["run_shell_command"]}}}}')) == set()
+    assert (
+        raised(gemini(tmp_path / "b", f'{{"tools": {{{core}, "exclude": ["run_shell_command"]}}}}')) == set()
+    )
 
 
 def started(
