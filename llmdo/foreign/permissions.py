@@ -164,14 +164,13 @@ def parted(
     pattern: str,
     part: Callable[[Capability, str], Capability] = part,
     *,
-    is_prefix: bool = False,
     globs: Callable[[str], Iterable[str]] = lambda pattern: (pattern,),
 ) -> tuple[Capability, ...]:
     """The part of each capability for a pattern, and what its commands do besides."""
     parts = tuple(part(each, pattern) for each in capabilities)
     if UNLISTED not in capabilities:
         return parts
-    more = (each for glob in globs(pattern) for each in besides(glob, is_prefix=is_prefix))
+    more = (each for glob in globs(pattern) for each in besides(glob))
     return tuple(dict.fromkeys((*parts, *more)))
 
 
@@ -203,8 +202,6 @@ class RuleTable:
     """Whether a rule that covers a tool is about all of its calls."""
     part: Callable[[Capability, str], Capability] = part
     """The part of a capability for a pattern."""
-    is_prefix: bool = False
-    """Whether a pattern of commands is their beginning even if it does not say so."""
     globs: Callable[[str], Iterable[str]] = lambda pattern: (pattern,)
     """The globs of whole commands that a pattern stands for, where a format writes it otherwise."""
 
@@ -249,7 +246,7 @@ class RuleTable:
 
     def parted(self, capabilities: tuple[Capability, ...], rule: PermissionRule) -> tuple[Capability, ...]:
         """The part of each capability for a rule, and what its commands do besides."""
-        return parted(capabilities, rule.pattern or "", self.part, is_prefix=self.is_prefix, globs=self.globs)
+        return parted(capabilities, rule.pattern or "", self.part, globs=self.globs)
 
     def rulings(
         self,
