@@ -26,8 +26,6 @@ _REST = re.compile(r"(?::\*|\s*\*)\s*$")
 """Endings of a pattern that let anything follow: `git log:*`, `git log *`, `git log*`."""
 _STEM = re.compile(r"[^\s:*]\*\s*$")
 """The end of a pattern that lets its last word go on, as `git log*` does."""
-_ARITHMETIC = "${a:='x[$(id)]'} ${HOME:a}"
-"""Words in which bash works out a number, and runs `id` for it, whatever program gets them."""
 _LITERAL = re.compile(r".*\*.*:\*\s*", re.DOTALL)
 """A pattern before whose `:*` another `*` stands: clients take all before `:*` as it is, and no command begins so."""
 _SHORT = len("-x")
@@ -154,6 +152,8 @@ _OF_PACKAGES = re.compile(rf"{_OF_SYSTEM.pattern}|(?:.*/)?node_modules/\.bin|{_O
 
 _SHOWING = frozenset({("command", "-V"), ("command", "-v")})
 """Beginnings of commands that only show the program of a name."""
+BY_ARITHMETIC = "${a:='x[$(id)]'} ${HOME:a}"
+"""Words of any command in which bash runs another, as it works out a number; some clients take them for plain."""
 
 
 def is_command(tool: str) -> bool:
@@ -255,7 +255,7 @@ def by_arithmetic(pattern: str) -> str:
 
     A client does not that looks at each command of a line: a text in single quotes holds none.
     """
-    return _ARITHMETIC if commands(pattern, is_prefix=True) == EXEC else ""
+    return BY_ARITHMETIC if commands(pattern, is_prefix=True) == EXEC else ""
 
 
 def _runner(pattern: str) -> str:

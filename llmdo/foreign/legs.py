@@ -131,7 +131,7 @@ def by_option(project: Foreign, flow: Flow) -> str:
     way = legs_of(flow)[-1]
     given = grant_of(project, way)
     if flow.way in (WayOut.ANY_COMMAND, WayOut.ANY_HOST) and given and given.words:
-        return f", through `{given.words}`"
+        return "" if through(way.tool) else f", through `{given.words}`"
     if flow.way != WayOut.ANY_COMMAND or "(" in way.tool or given is None or given.rule_at is None:
         return ""
     of_codex = way.tool.removeprefix(_UNSANDBOXED)

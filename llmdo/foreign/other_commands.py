@@ -135,8 +135,7 @@ def _ends_reading(agents: Mapping[str, Agent], best: FlowEdit) -> bool:
     agent = agents[worker]
     taken = [each for each in agent.grants if (worker, each.toolset, each.tool) in best.takes]
     left = [each for each in agent.grants if each not in taken and each.decision != "blocked"]
-    is_lost = any(_READING[0].covers_name(able.name) for each in taken for able in each.capabilities)
-    return is_lost and not (agent.calls or agent.everyone or any(map(_may_read, left)))
+    return any(map(_may_read, taken)) and not (agent.calls or agent.everyone or any(map(_may_read, left)))
 
 
 def _may_read(given: Grant) -> bool:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Literal
 
 from llmdo.base.parts import items
 from llmdo.base.values import dataclass
-from llmdo.foreign.commands import besides, commands
+from llmdo.foreign.commands import BY_ARITHMETIC, besides, commands
 from llmdo.policy.authority import STRICTNESS, Capability
 from llmdo.policy.shell.rules import UNLISTED
 from llmdo.syntax.document import Place
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from llmdo.foreign.lines import Line
     from llmdo.foreign.team import Grant
     from llmdo.policy.vocabulary import Decision
-    from llmdo.syntax.document import Document
+    from llmdo.syntax.document import Document, Route
 
     Order = tuple[Decision, ...] | Literal["last"]
 
@@ -32,6 +32,8 @@ WORDS: dict[str, Decision] = {"allow": "allowed", "ask": "needs_approval", "deny
 """The words for decisions that most formats have."""
 STRICTEST: tuple[Decision, ...] = ("blocked", "needs_approval", "allowed")
 """The order in which the strictest decision wins, and of several rules with it the first."""
+EVERYTHING = frozenset({"", "*", "**", ":*"})
+"""The patterns that are about every call."""
 LAST: Literal["last"] = "last"
 """The order in which the last rule wins, whatever it says."""
 
@@ -107,6 +109,25 @@ def listed_commands(rules: Iterable[PermissionRule], tool: str, rest: str = "") 
     return {"allow": texts} if texts else {}
 
 
+def about_any_command(rules: Iterable[PermissionRule], product: str) -> Iterator[tuple[PermissionRule, str]]:
+    """The lists of rules that allow commands, each of which is any: the plainest of each, and what is said of it."""
+    lists: dict[Route, list[PermissionRule]] = {}
+    for rule in rules:
+        lists.setdefault(rule.at.route[:-1], []).append(rule)
+    for entries in lists.values():
+        first = min(entries, key=lambda rule: bool(words_of(rule)))
+        more = len(entries) - 1
+        also = f"; so {'does 1 more entry' if more == 1 else f'do {more} more entries'}" if more else ""
+        words = words_of(first)
+        why = f", as {product} does not see that `{words}` runs `id`" if words else ""
+        yield first, f"this allows every command without a question{why}{also}"
+
+
+def words_of(rule: PermissionRule) -> str:
+    """Words by which a rule about a command is one about any; empty for a rule about all of them."""
+    return "" if rule.pattern is None or rule.pattern.strip() in EVERYTHING else BY_ARITHMETIC
+
+
 def form(name: str) -> re.Pattern[str]:
     """The form `TOOL` or `TOOL(PATTERN)` of a rule, with a regular expression for the name of the tool."""
     return re.compile(rf"\s*(?P<tool>{name})(?:\((?P<what>.*)\))?\s*", re.DOTALL)
@@ -143,14 +164,13 @@ def parted(
     pattern: str,
     part: Callable[[Capability, str], Capability] = part,
     *,
-    is_prefix: bool = False,
     globs: Callable[[str], Iterable[str]] = lambda pattern: (pattern,),
 ) -> tuple[Capability, ...]:
     """The part of each capability for a pattern, and what its commands do besides."""
     parts = tuple(part(each, pattern) for each in capabilities)
     if UNLISTED not in capabilities:
         return parts
-    more = (each for glob in globs(pattern) for each in besides(glob, is_prefix=is_prefix))
+    more = (each for glob in globs(pattern) for each in besides(glob))
     return tuple(dict.fromkeys((*parts, *more)))
 
 
@@ -182,8 +202,6 @@ class RuleTable:
     """Whether a rule that covers a tool is about all of its calls."""
     part: Callable[[Capability, str], Capability] = part
     """The part of a capability for a pattern."""
-    is_prefix: bool = False
-    """Whether a pattern of commands is their beginning even if it does not say so."""
     globs: Callable[[str], Iterable[str]] = lambda pattern: (pattern,)
     """The globs of whole commands that a pattern stands for, where a format writes it otherwise."""
 
@@ -228,7 +246,7 @@ class RuleTable:
 
     def parted(self, capabilities: tuple[Capability, ...], rule: PermissionRule) -> tuple[Capability, ...]:
         """The part of each capability for a rule, and what its commands do besides."""
-        return parted(capabilities, rule.pattern or "", self.part, is_prefix=self.is_prefix, globs=self.globs)
+        return parted(capabilities, rule.pattern or "", self.part, globs=self.globs)
 
     def rulings(
         self,

@@ -359,7 +359,8 @@ def _given_by(project: Foreign, agent: Agent) -> str:
     if shell is None or (shell.rule_at is None and (shell.is_default or not agent.path)):
         return f"`{agent.name}` by the default of {agent.format or project.team.format}"
     at = place((shell.rule_at or shell.at).location)
-    return f"`{agent.name}` by `{excerpt(shell.tool)}`{through(shell.tool)} ({at})"
+    way = through(shell.tool) or (shell.words and f", through `{shell.words}`")
+    return f"`{agent.name}` by `{excerpt(shell.tool)}`{way} ({at})"
 
 
 def _of(number: int, every: int, verb: str, *, is_more: bool = False) -> str:

@@ -44,11 +44,9 @@ def facts(rows: Iterable[Row]) -> dict[str, tuple[Decision, str]]:
 
 
 SINGLE = [case for case in ALL if format_of(case) != "auto"]
-EXACT = {"passes-kiro-parts", "passes-qwen-parts"}
+EXACT = {"passes-kiro-parts", "qwen-parts"}
 """Here `--from` takes the settings of one agent for those of another as well; adopted, each has its own."""
 MILDER = {
-    "github-actions-gemini-entries",
-    "github-actions-gemini-names-of-commands",
     "opencode-plugins",
     "passes-gh-aw-engine-without-an-id",
     "passes-github-actions-after-own-runs",

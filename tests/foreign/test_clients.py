@@ -105,12 +105,6 @@ def test_opencode_ends_a_chain_of_calls_at_its_depth_whatever_is_read_with_it(
     assert sorted(below) == ["a", *reached]
 
 
-def test_gemini_forbids_the_rest_of_a_tool_that_is_allowed_in_part(tmp_path: Path) -> None:
-    settings = '{"tools": {"allowed": ["run_shell_command(mkdir)"]}}'
-    read = team(tmp_path, "gemini", {".gemini/settings.json": settings})
-    assert decisions(read, "main-session", "run_shell_command") == ["allowed"]
-
-
 @pytest.mark.parametrize(
     ("core", "servers", "agents"),
     [

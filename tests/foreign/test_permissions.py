@@ -133,7 +133,12 @@ SAVING_PART = [ALLOWED_PART[0], f"{ALLOWED_PART[1]} fs.write fs.write.protected"
         (CLAUDE, "Bash", [("Bash(git log:*)", "allowed")], SAVING_PART),
         (CLAUDE, "Bash", [("Bash(git log:*)", "allowed"), ("Bash", "needs_approval")], ALLOWED_PART[:1]),
         (CLAUDE, "Bash", [("Bash(:*)", "allowed"), ("Bash", "blocked")], ["blocked proc.exec.unlisted"]),
-        (GEMINI, "run_shell_command", [("run_shell_command(git log)", "allowed")], SAVING_PART),
+        (
+            GEMINI,
+            "run_shell_command",
+            [("run_shell_command(git log)", "allowed")],
+            ["allowed proc.exec.unlisted"],
+        ),
         (GEMINI, "run_shell_command", [("run_*", "blocked")], ["blocked proc.exec.unlisted"]),
         (CURSOR, "Shell", [("Shell(git:log)", "allowed"), ("Shell(*)", "needs_approval")], ALLOWED_PART[:1]),
         (CURSOR, "Shell", [("Shell(git:log)", "allowed")], ALLOWED_PART),

@@ -18,7 +18,7 @@ from tests.support.corpus import FOLDER, needs_corpus
 DOCKER = FOLDER / "docker-agent"
 
 UNLIKE = {
-    "passes-qwen-parts": (
+    "qwen-parts": (
         tuple(f"`writer`: `fs.{what}` is allowed, it was needs_approval" for what in ("read", "write")),
         tuple(f"`writer`: `fs.{what}:docs/**` is not reached, it was allowed" for what in ("read", "write")),
     )

@@ -362,7 +362,7 @@ def _into_json(files: Edited, path: str, more: dict[str, Any]) -> None:
         files.create(path, json.dumps(more, indent=2))
         return
     text = files.text(path)
-    data = yaml.safe_load(without_comments(text) if path.endswith("c") else text)
+    data = yaml.safe_load(without_comments(text))
     if not isinstance(data, dict):
         raise NotMadeError(f"no table in {path}")
     files.put(path, 0, len(text), json.dumps(merged(data, more), indent=2))
@@ -403,7 +403,7 @@ def _into(files: Edited, match: re.Match[str], place: str) -> None:
         files.insert(path, _pair_named(files, path, offset, target).value, line)
     elif "." in target:
         keys = target.split(".")
-        data = json.loads(files.text(path)) if (files.root / path).exists() else {}
+        data = json.loads(without_comments(files.text(path))) if (files.root / path).exists() else {}
         for key in keys[:-1]:
             data = data.get(key, {})
         more: Any = [*data.get(keys[-1], []), line]

@@ -352,7 +352,7 @@ def _allowed_by(rule: PermissionRule, line: Line) -> tuple[Capability, ...]:
     """What a rule allows of a tool."""
     if RULES.whole(rule, line.tool):
         return line.raised
-    return parted(line.raised, rule.pattern or "", RULES.part, is_prefix=RULES.is_prefix)
+    return parted(line.raised, rule.pattern or "", RULES.part)
 
 
 def _is_as_wide(able: Sequence[Capability], ruling: PermissionRuling) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from llmdo.extensions.spec import OTHERS_REFUSED, Extension, ForeignFormat
+from llmdo.extensions.spec import Extension, ForeignFormat
 
 SETTINGS = ".gemini/settings.json"
 AGENTS = ".gemini/agents/*.md"
@@ -23,7 +23,6 @@ EXTENSION = Extension(
             below=(AGENTS, SETTINGS, POLICIES),
             by_manifest=True,
             few_tools="tools: [read_file, grep_search, glob]",
-            listed={"run_shell_command": ("run_shell_command(git log)", OTHERS_REFUSED)},
             excludes="tools.exclude",
         )
     },

@@ -11,17 +11,23 @@ from typing import TYPE_CHECKING
 from llmdo.base.diagnostic import excerpt
 from llmdo.base.parts import table
 from llmdo.base.values import dataclass, replace
+from llmdo.extensions.spec import NO_COMMANDS
 from llmdo.features.gemini.table import TABLE
 from llmdo.foreign import servers
-from llmdo.foreign.commands import commands
 from llmdo.foreign.files import renaming, surplus
-from llmdo.foreign.lines import WRITES
+from llmdo.foreign.instead import list_without
 from llmdo.foreign.meaning import surely_meant
-from llmdo.foreign.permissions import STRICTEST, PermissionRule, RuleTable, form
+from llmdo.foreign.permissions import (
+    STRICTEST,
+    PermissionRule,
+    RuleTable,
+    about_any_command,
+    form,
+    words_of,
+)
 from llmdo.foreign.reading import misspelt
 from llmdo.foreign.team import AgentCall
-from llmdo.policy.authority import STRICTNESS, Capability
-from llmdo.policy.shell.rules import UNLISTED
+from llmdo.policy.authority import STRICTNESS
 from llmdo.syntax.document import Place
 
 if TYPE_CHECKING:
@@ -42,6 +48,7 @@ BY_MEANING = {
 }  # fmt: skip
 """The tools for what those of other clients do."""
 SHELL = "run_shell_command"
+_WITHOUT = f"write `{SHELL}` into `tools.exclude`"
 MODES = ("default", "auto_edit", "plan")
 """The modes that a file can set. `plan` ends as soon as a person says so: it counts as `default`."""
 EDITS_UNASKED = frozenset({"replace", "web_fetch", "write_file"})
@@ -102,16 +109,11 @@ _NAMED = 3
 """Keys of strange settings that a finding names."""
 
 
-def _part(capability: Capability, pattern: str) -> Capability:
-    return commands(pattern, is_prefix=True) if capability == UNLISTED else capability
-
-
 RULES = RuleTable(
     order=STRICTEST,
     text=form(r"[\w*.:-]+"),
     names=lambda rule, tool: fnmatchcase(tool, rule.tool),  # of a server all together: `mcp_SERVER_*`
-    part=_part,
-    is_prefix=True,
+    whole=lambda _rule, _tool: True,  # a command in parentheses is any command
 )
 ORIGIN = "Gemini CLI, where no rule says anything"
 
@@ -148,24 +150,22 @@ class GeminiRules:
         return tuple(name for name in names if name in LINES or name.startswith("mcp_"))
 
     def grants(self, line: Line, at: Place, toolset: str | None = None) -> Iterator[Grant]:
-        """The decisions about one built-in tool: about all of it, and about milder commands."""
+        """The decision about one built-in tool.
+
+        A rule about a command is one about any: see `foreign.commands.BY_ARITHMETIC`, which `PolicyEngine` of 0.61.0
+        was seen to allow.
+        """
         if not line.capabilities or line.tool == "invoke_agent":
             return
         if not self._is_left(line.tool):
             return
         default, default_at = self._default(line)
-        # What allows a part of a tool forbids the rest, also where `tools.core` has it.
-        core = () if default == "blocked" and default_at else self.core or ()
         rules = [rule for rule in self.rules if not self._is_unheeded(rule, line.tool)]
-        for ruling in RULES.rulings((*rules, *core), line.tool, line.raised, default):
+        for ruling in RULES.rulings((*rules, *(self.core or ())), line.tool, line.raised, default):
             if ruling.decision != "blocked":  # what is taken away is not there at all
                 origin = _origin(ruling.rule.at if ruling.rule else default_at)
-                if self.mode == "auto_edit" and line.tool == SHELL and ruling.decision == "allowed":
-                    # Where the output of an allowed command goes is asked about in the other modes alone.
-                    ruling = replace(
-                        ruling, capabilities=(*ruling.capabilities, *map(Capability.parse, WRITES))
-                    )
-                yield ruling.grant(line, at, origin, toolset=toolset, otherwise_at=default_at)
+                grant = ruling.grant(line, at, origin, toolset=toolset, otherwise_at=default_at)
+                yield _of_commands(grant, ruling.rule) if ruling.rule and line.tool == SHELL else grant
 
     def starts(self, name: str) -> bool:
         """Whether a server is started, whatever is left of its tools."""
@@ -218,15 +218,20 @@ class GeminiRules:
         return rule.decision == "needs_approval" and self.mode == "auto_edit" and tool in EDITS_UNASKED
 
     def _default(self, line: Line) -> tuple[Decision, Place | None]:
-        """The decision about a tool if no rule is about all of it."""
-        allowed = [rule for rule in RULES.about(self.rules, line.tool) if rule.decision == "allowed"]
-        if narrowed := next((rule for rule in allowed if rule.pattern is not None), None):
-            return "blocked", narrowed.at
+        """The decision about a tool if no rule is about it."""
         if self.core is not None:
             return "blocked", None
         if self.mode == "auto_edit" and line.tool in EDITS_UNASKED:
             return "allowed", self.mode_at
         return line.decision, None
+
+
+def _of_commands(grant: Grant, rule: PermissionRule) -> Grant:
+    """The tool for commands by a rule: any of several allows as much, so that one line takes it away whichever do."""
+    grant = replace(grant, words=words_of(rule))
+    if rule.decision != "allowed" or (rule.at.route[-2] == "core" and list_without(rule.at, SHELL)):
+        return grant
+    return replace(grant, narrower=_WITHOUT, narrower_at=Place(rule.at.document, ()), loss=NO_COMMANDS)
 
 
 def _origin(rule: Place | None) -> str:
@@ -239,11 +244,6 @@ def rules_of(files: Files, document: Document, known: Mapping[str, tuple[Server,
     allowed = _tools(files, document, "allowed", "tools", "allowed")
     # Older versions heed the old key. What it allows may go unasked; what the others forbid is there today.
     allowed += _tools(files, document, "allowed", "allowedTools")
-    for each in allowed:
-        if each.tool == SHELL and each.pattern is None:
-            message = "this allows every command without a question"
-            hint = "allow those that ask too often: `run_shell_command(git status)`"
-            files.note("LDO554", each.at, message, hint)
     core = table(document.data, "tools").get("core")
     servers_allowed = dict(files.texts(document, "mcp", "allowed"))
     for name, at in servers_allowed.items():
@@ -258,7 +258,7 @@ def rules_of(files: Files, document: Document, known: Mapping[str, tuple[Server,
     )
     asking = _tools(files, document, "needs_approval", "tools", "confirmationRequired")
     excluded = _tools(files, document, "blocked", "tools", "exclude")
-    return GeminiRules(
+    rules = GeminiRules(
         core=only if isinstance(core, list) else None,
         rules=(*whole(excluded), *whole(asking), *allowed),
         mode=mode,
@@ -266,6 +266,15 @@ def rules_of(files: Files, document: Document, known: Mapping[str, tuple[Server,
         servers_allowed=None if "*" in servers_allowed else servers_allowed or None,
         servers_excluded=frozenset(name for name, _ in files.texts(document, "mcp", "excluded")),
     )
+    _note_commands(files, rules, allowed)
+    return rules
+
+
+def _note_commands(files: Files, rules: GeminiRules, allowed: Iterable[PermissionRule]) -> None:
+    """Notes the lists that allow commands, unless another list takes all of them away."""
+    for rule, message in about_any_command(RULES.about(allowed, SHELL), "Gemini CLI"):
+        if any(each.decision == "allowed" for each in rules.grants(LINES[SHELL], rule.at)):
+            files.note("LDO554", rule.at, message, f"{_WITHOUT}; {NO_COMMANDS}")
 
 
 def _fits(key: str, value: object) -> bool:

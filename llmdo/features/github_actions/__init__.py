@@ -19,7 +19,6 @@ EXTENSION = Extension(
             listed={
                 "Bash": ("Bash(git log:*)", OTHERS_REFUSED),
                 "WebFetch": ("WebFetch(domain:example.com)", OTHERS_REFUSED),
-                "run_shell_command": ("run_shell_command(git log)", OTHERS_REFUSED),
             },
         )
     },

@@ -127,8 +127,8 @@ def _decides(rules: Iterable[PermissionRule]) -> bool:
 def _commands_that_read(rules: Iterable[PermissionRule], token: TokenPermissions | None, at: Place) -> Grant:
     """The commands that it takes for reading, which no flag has to allow (watched with 1.0.102).
 
-    `git log --output=FILE` writes, `git ls-remote ADDRESS` reaches a host, `printenv` shows the environment of the step,
-    and `gh issue view` words of anybody.
+    `git log --output=FILE` writes, `git ls-remote ADDRESS` reaches a host, `printenv` shows the environment, and
+    `gh issue view` words of anybody.
     """
     denied = {rule.pattern for rule in rules if rule.tool == "shell" and rule.decision == "blocked"}
     names = [*LINES[f"copilot: shell ({_READING})"].capabilities]

@@ -11,7 +11,7 @@ from llmdo.base.diagnostic import excerpt, finding, place
 from llmdo.base.parts import items, table, texts
 from llmdo.base.values import replace
 from llmdo.features.gemini import SETTINGS
-from llmdo.features.gemini.settings import MOVED, moved
+from llmdo.features.gemini.settings import MOVED, SHELL, moved
 from llmdo.features.github_actions.gemini_releases import (
     LIMITS_SERVERS,
     WITHOUT_FORMER_KEYS,
@@ -20,24 +20,16 @@ from llmdo.features.github_actions.gemini_releases import (
 )
 from llmdo.features.github_actions.table import LINES
 from llmdo.features.github_actions.tokens import (
-    by_command,
     by_github_tool,
     by_shell,
     granted,
-    is_about_environment,
-    lists_alone,
-    lists_files,
-    shows_any_file,
     token_of,
 )
 from llmdo.features.github_actions.workflow import TokenPermissions
 from llmdo.foreign import servers
-from llmdo.foreign.commands import commands
+from llmdo.foreign.commands import BY_ARITHMETIC
 from llmdo.foreign.events import started
-from llmdo.foreign.lines import WRITES
 from llmdo.foreign.team import capability_of
-from llmdo.policy.authority import Capability
-from llmdo.policy.shell.rules import UNLISTED
 from llmdo.syntax.document import Place
 
 if TYPE_CHECKING:
@@ -55,6 +47,7 @@ LOSES = "it loses the rest"
 OF_ALL = "as do other jobs and people's own sessions"
 _OF_NO_OTHER = ", nor do other jobs and people's own sessions"
 _CORE = re.compile(r"(?P<tool>\w+)(?:\((?P<what>.*)\))?", re.DOTALL)
+_FREE = "--allowed-tools"
 _SHELLS = frozenset({"ShellTool", "run_shell_command", "shell"})
 _OTHER_NAMES = {
     "EditTool": "replace", "FindFilesTool": "glob", "GlobTool": "glob", "GoogleSearch": "google_web_search",
@@ -98,12 +91,12 @@ def gemini_grants(site: Site, tree: Checkout) -> tuple[tuple[Grant, ...], bool]:
     is_known = not _hides_tools(settings)
     excluded = {str(tool) for tool in items(tools.get("exclude"))}
     mode = _mode(site)
-    kept = set(texts(table(settings, "security", "environmentVariableRedaction").get("allowed")))
     is_list = isinstance(core, list) or not is_known
-    named = dict(_named(site, tree, settings, at)) if is_list else None
+    named = dict(_listed(site, tree, settings, at, "core")) if is_list else None
     is_listed = named is not None and not is_surely_before(site, LIMITS_SERVERS)
     asked = frozenset() if is_listed else _ASKED[mode]
-    grants = list(_gemini_tools(site, kept, named, excluded, at, asked))
+    free = dict(_unasked(site, tree, settings, at)) if asked else {}
+    grants = list(_gemini_tools(site, named, free, excluded, at, asked))
     for name, server in _servers_in(settings).items() if mode == "yolo" or is_listed else ():
         its = _declared(site, tree, at, name)
         change = f"take `{excerpt(name)}` out of `mcpServers`" if its else None
@@ -118,16 +111,29 @@ def gemini_grants(site: Site, tree: Checkout) -> tuple[tuple[Grant, ...], bool]:
     return tuple(grants), named is None and mode == "yolo"
 
 
-def _named(
+def _unasked(
     site: Site, tree: Checkout, settings: Mapping[str, object], at: Place
 ) -> Iterator[tuple[str, Place]]:
-    """The entries of its list of tools, each with its place, which is in a file if it is one of the repository."""
+    """The entries of the list of tools that its command says not to ask about, or else its settings, with places."""
+    words = site.run.words
+    given = [word for flag, word in pairwise(words) if flag == _FREE]
+    given += [word.removeprefix(f"{_FREE}=") for word in words if word.startswith(f"{_FREE}=")]
+    if not given:
+        yield from _listed(site, tree, settings, at, "allowed")
+    for entry in (entry.strip() for word in given for entry in word.split(",")):
+        yield entry, site.spot(site.place("run"), entry)
+
+
+def _listed(
+    site: Site, tree: Checkout, settings: Mapping[str, object], at: Place, key: str
+) -> Iterator[tuple[str, Place]]:
+    """The entries of a list of tools, each with its place, which is in a file if it is one of the repository."""
     document = None if site.input("settings", "settings_json") else tree.json(SETTINGS)
     if document and document.source.path != SETTINGS:
         document = None
-    is_new = document is None or "core" in table(document.data, "tools")
-    route: Route = ("tools", "core") if is_new else ("coreTools",)
-    for number, each in enumerate(items(table(settings, "tools").get("core"))):
+    is_new = document is None or key in table(document.data, "tools")
+    route: Route = ("tools", key) if is_new else (f"{key}Tools",)
+    for number, each in enumerate(items(table(settings, "tools").get(key))):
         if not table(each):
             entry = str(each)
             spot = Place(document, (*route, number)) if document else site.spot(at, entry)
@@ -208,60 +214,64 @@ def gemini_starts(site: Site, tree: Checkout) -> Iterator[Grant]:
 
 def _gemini_tools(
     site: Site,
-    kept: set[str],
     named: Mapping[str, Place] | None,
+    free: Mapping[str, Place],
     excluded: set[str],
     at: Place,
     asked: Collection[str],
 ) -> Iterator[Grant]:
-    """Its tools but those that are `asked` about; its commands get the variables in `kept` alone."""
-    token = token_of(site)
-    allowed = dict.fromkeys(_ALL_TOOLS, at) if named is None else {}
-    for entry, its in (named or {}).items():
-        parts = _CORE.fullmatch(entry.strip())
-        if parts is None:
-            continue
-        tool = _OTHER_NAMES.get(parts["tool"], parts["tool"])
-        if tool not in _SHELLS:
-            allowed.setdefault(tool, its)
-        elif parts["what"] is None:
-            allowed.setdefault("run_shell_command", its)
-        elif "run_shell_command" not in asked:
-            yield from _gemini_command(site, kept, entry.strip(), parts["what"], its)
-    for tool in sorted(allowed.keys() - {_OTHER_NAMES.get(name, name) for name in excluded} - {*asked}):
+    """Its tools but those that are `asked` about, unless they are `free` of that."""
+    allowed, commands = _tools_in(named or {})
+    if named is None:
+        allowed = dict.fromkeys(_ALL_TOOLS, at)
+    unasked, more = _tools_in(free)
+    has_shell = SHELL in allowed or bool(commands)
+    commands = {**({} if SHELL in asked else commands), **(more if has_shell else {})}
+    allowed = {
+        tool: unasked.get(tool, its) for tool, its in allowed.items() if tool not in {*asked} - {*unasked}
+    }
+    if SHELL not in excluded:
+        for entry, its in commands.items():
+            is_alone = SHELL not in allowed and entry == next(iter(commands))
+            yield from _gemini_command(site, entry, its, is_alone=is_alone)
+    for tool in sorted(allowed.keys() - {_OTHER_NAMES.get(name, name) for name in excluded}):
         its = allowed[tool]
         line = LINES.get(f"gemini: {tool}")
-        if tool == "run_shell_command":
-            yield from by_shell(site, token, tool, its)
+        if tool == SHELL:
+            yield from by_shell(site, token_of(site), tool, its)
         elif line:
             yield granted(tool, tool, line.capabilities, its)
 
 
-def _gemini_command(site: Site, kept: set[str], entry: str, command: str, at: Place) -> Iterator[Grant]:
-    """The grants of an entry about a command.
+def _tools_in(entries: Mapping[str, Place]) -> tuple[dict[str, Place], dict[str, Place]]:
+    """The tools that entries of a list name, and the entries about commands, each with its place."""
+    tools: dict[str, Place] = {}
+    commands: dict[str, Place] = {}
+    for entry, at in entries.items():
+        parts = _CORE.fullmatch(entry.strip())
+        if parts is None:
+            continue
+        tool = SHELL if parts["tool"] in _SHELLS else _OTHER_NAMES.get(parts["tool"], parts["tool"])
+        if tool == SHELL and parts["what"] is not None:
+            commands[entry.strip()] = at
+        else:
+            tools.setdefault(tool, at)
+    return tools, commands
+
+
+def _gemini_command(site: Site, entry: str, at: Place, *, is_alone: bool) -> Iterator[Grant]:
+    """The grants of an entry about a command, which is one about any: see `BY_ARITHMETIC` (watched with 0.61.0).
 
     Gemini CLI strips the environment of its commands in Actions, but a command that shows any file shows that of Gemini
-    CLI itself, `/proc/$PPID/environ`. Where it asks about nothing, what a command shows may go into any file, and to
-    any host, by `> /dev/tcp/HOST/PORT` (watched with 0.61.0).
+    CLI itself, `/proc/$PPID/environ`. What commands reach besides is said of one entry.
     """
-    pattern = f"{command}:*"
-    if commands(pattern) != UNLISTED:
-        site = replace(site, variables={name: each for name, each in site.variables.items() if name in kept})
-    redirected = () if _mode(site) == "default" else (*WRITES, "net.connect")
-    for grant in by_command(site, token_of(site), pattern, "run_shell_command", at):
-        names = {str(each) for each in grant.capabilities}
-        if not kept and is_about_environment(command):
-            names -= {"env.read"}
-        if shows_any_file(command):
-            names |= {"env.read"}
-        if lists_files(command) and "fs.read" in names:
-            names = {*names, "fs.list"} - ({"fs.read"} if lists_alone(command) else set())
-        if grant.tool == f"run_shell_command({pattern})":  # the file has no `:*`
-            names |= {*redirected}
-            out = f"take `{excerpt(entry)}` out" if redirected else None  # no other command sends less
-            also = _OF_NO_OTHER if at.document.source.path == SETTINGS else ""
-            grant = replace(grant, toolset=entry, tool=entry, narrower=out, also=also)
-        yield replace(grant, capabilities=tuple(map(Capability.parse, sorted(names))))
+    also = _OF_NO_OTHER if at.document.source.path == SETTINGS else ""
+    out = f"take `{excerpt(entry)}` out"
+    for grant in by_shell(site, token_of(site), entry, at):
+        if grant.tool == entry:
+            yield replace(grant, narrower=out, also=also, words=BY_ARITHMETIC)
+        elif is_alone:
+            yield grant
 
 
 def _gemini_server(

@@ -6,7 +6,7 @@ from llmdo.features.claude.table import TABLE as CLAUDE
 from llmdo.features.codex.table import TABLE as CODEX
 from llmdo.features.gemini.table import TABLE as GEMINI
 from llmdo.features.opencode.table import TABLE as OPENCODE
-from llmdo.foreign.lines import EDITS, FETCHES, READS_GITHUB, RUNS, RUNS_OWN, SERVES, WRITES, Line
+from llmdo.foreign.lines import EDITS, FETCHES, READS_GITHUB, RUNS, SERVES, Line
 
 SENDS = "net.connect:github.com"
 """What a call that changes something on GitHub sends: to that host alone, where anybody may read it."""
@@ -70,9 +70,7 @@ TABLE = (
         for line in GEMINI
         if line.capabilities and line.tool.islower() and line.tool not in _NOT_ALONE
     ),
-    Line(
-        "gemini: run_shell_command(COMMAND)", (*WRITES, "net.connect", *RUNS_OWN), "allowed", "open", _GEMINI
-    ),
+    Line("gemini: run_shell_command(COMMAND)", RUNS, "allowed", "open", _GEMINI),
     Line("gemini: mcpServers.SERVER", SERVES, "allowed", "open", _GEMINI),
     Line("copilot: read", ("fs.list", "fs.read"), "allowed", "declared", _COPILOT),
     Line("copilot: write", EDITS, "blocked", "declared", _COPILOT),

@@ -57,12 +57,6 @@ _READING = frozenset(
     }
 )  # fmt: skip
 """Commands that show files, and have no way to send them."""
-_OF_ANY_FILE = frozenset(
-    {"cat", "cut", "diff", "git diff", "git grep", "grep", "head", "jq", "rg", "tail", "tree"}
-)
-"""Those of them that show any file, also outside of the checkout: `git diff --no-index`, `tree --fromfile`."""
-_LISTING = frozenset({"git grep", "git ls-files", "grep", "ls", "pwd", "rg", "tree"})
-"""Those of them that show the names of files as well, or alone."""
 _OF_GH: dict[str, tuple[str, ...]] = {
     "issue": ("issues",), "label": ("issues",), "pr": ("pull-requests", "contents"), "release": ("contents",),
     "run": ("actions",), "workflow": ("actions",), "repo": ("contents",), "cache": ("actions",),
@@ -284,37 +278,11 @@ def _of_command(words: list[str], token: TokenPermissions | None) -> tuple[str, 
         return _of_gh(words[1:], token)
     if words[:2] == ["git", "push"] or program == "git-push.sh":
         return ("proc.exec", *writes(token, "contents"))
-    if is_about_environment(program):
+    if program in ("echo", "printenv", "printf"):
         return ("env.read",)
     if program in _READING or " ".join(words[:2]) in _READING:
         return ("fs.read",)
     return ("proc.exec",)
-
-
-def shows_any_file(command: str) -> bool:
-    """Whether a command shows what is in any file that it is given."""
-    return _is_of(command, _OF_ANY_FILE)
-
-
-def lists_files(command: str) -> bool:
-    """Whether a command shows the names of files."""
-    return _is_of(command, _LISTING)
-
-
-def lists_alone(command: str) -> bool:
-    """Whether a command shows names of files, and nothing that is in them."""
-    return _is_of(command, _LISTING - _OF_ANY_FILE)
-
-
-def _is_of(command: str, known: Collection[str]) -> bool:
-    words = command.split()
-    program = words[0].rpartition("/")[2] if words else ""
-    return program in known or " ".join((program, *words[1:2])) in known
-
-
-def is_about_environment(command: str) -> bool:
-    """Whether a command shows its environment, and no file."""
-    return " ".join(command.split()[:1]).rpartition("/")[2] in ("echo", "printenv", "printf")
 
 
 def _of_gh(words: list[str], token: TokenPermissions | None) -> tuple[str, ...]:

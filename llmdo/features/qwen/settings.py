@@ -7,10 +7,21 @@ from typing import TYPE_CHECKING
 from llmdo.base.diagnostic import excerpt, nearest
 from llmdo.base.parts import table
 from llmdo.base.values import dataclass, replace
+from llmdo.extensions.spec import NO_COMMANDS
 from llmdo.features.qwen.table import ALIASES, NAMED, SEARCH, TABLE
 from llmdo.foreign import servers
 from llmdo.foreign.files import renaming
-from llmdo.foreign.permissions import STRICTEST, WORDS, PermissionRule, RuleTable, form
+from llmdo.foreign.instead import list_without
+from llmdo.foreign.permissions import (
+    EVERYTHING,
+    STRICTEST,
+    WORDS,
+    PermissionRule,
+    RuleTable,
+    about_any_command,
+    form,
+    words_of,
+)
 from llmdo.foreign.team import AgentCall
 from llmdo.policy.shell.rules import UNLISTED
 from llmdo.syntax.document import Place
@@ -28,6 +39,7 @@ if TYPE_CHECKING:
 LINES = {line.tool: line for line in TABLE if line.tool.islower()}
 """The built-in tools."""
 SHELL = "run_shell_command"
+_WITHOUT = "write `Bash` into `permissions.deny`"
 MODES = ("auto-edit", "default", "plan", "yolo")
 """The approval modes. `plan` ends as soon as a person says so: it counts as `default`."""
 UNASKED = frozenset({"edit", "web_fetch", "write_file"})
@@ -38,6 +50,7 @@ _COVERED = {
     SHELL: ("monitor",),
 }
 """By tool, the others that its rules cover."""
+_SHELLS = (SHELL, *_COVERED[SHELL])
 _NOT_CORE = frozenset(
     {
         "agent",
@@ -51,7 +64,6 @@ _NOT_CORE = frozenset(
     }
 )
 """The tools that `tools.core` does not take away."""
-_EVERYTHING = frozenset({"", "*", "**", ":*"})
 _READS = "proc.exec.read"
 ORIGIN = "Qwen Code, where no rule says anything"
 
@@ -69,13 +81,22 @@ def _is_of_server(rule: PermissionRule, tool: str) -> bool:
     return rule.tool.startswith(f"{tool}__") and rule.tool != f"{tool}__*"
 
 
+def _is_whole(rule: PermissionRule, tool: str) -> bool:
+    """Whether a rule is about all of a tool, as one that allows a command is: see `foreign.commands.BY_ARITHMETIC`.
+
+    `PermissionManager` of 0.15.10 was seen to allow that, and some rules `$(…)` as well.
+    """
+    if tool in _SHELLS and rule.decision == "allowed":
+        return True
+    is_about_all = rule.pattern is None or rule.pattern.strip() in EVERYTHING
+    return is_about_all and not _is_of_server(rule, tool)
+
+
 RULES = RuleTable(
     order=STRICTEST,
     text=form(r"[A-Za-z_][\w*.-]*"),
     names=_names,
-    whole=lambda rule, tool: (
-        (rule.pattern is None or rule.pattern.strip() in _EVERYTHING) and not _is_of_server(rule, tool)
-    ),
+    whole=_is_whole,
 )
 
 
@@ -102,7 +123,7 @@ class QwenRules:
             decision: Decision = "allowed" if self.mode == "yolo" else ruling.decision
             origin = ruling.rule.origin if ruling.rule else self._origin
             grant = ruling.grant(line, at, origin, toolset=toolset, otherwise_at=self.mode_at)
-            yield replace(grant, decision=decision, may_lack=line.tool == SEARCH)
+            yield _by_rule(replace(grant, decision=decision, may_lack=line.tool == SEARCH), ruling.rule)
             if ruling.capabilities == (UNLISTED,) and decision == "needs_approval" and ruling.rule is None:
                 yield replace(line, capabilities=(_READS,)).grant(
                     at, ORIGIN, toolset=toolset, decision="allowed"
@@ -154,6 +175,16 @@ class QwenRules:
         return "allowed" if self.mode == "auto-edit" and tool in UNASKED else decision
 
 
+def _by_rule(grant: Grant, rule: PermissionRule | None) -> Grant:
+    """A tool by a rule: for commands any of several allows as much, so that one line takes it away whichever do."""
+    if rule is None or rule.decision != "allowed" or grant.tool not in _SHELLS:
+        return grant
+    grant = replace(grant, words=words_of(rule))
+    if list_without(grant.at, grant.tool):
+        return grant  # of its own list an agent loses it alone
+    return replace(grant, narrower=_WITHOUT, narrower_at=Place(rule.at.document, ()), loss=NO_COMMANDS)
+
+
 def rules_of(files: Files, document: Document) -> QwenRules:
     """The rules of a project, with ineffective settings noted."""
     lists: tuple[tuple[tuple[str, ...], Decision], ...] = (
@@ -182,7 +213,12 @@ def rules_of(files: Files, document: Document) -> QwenRules:
         if value == "yolo":
             message = "mode `yolo` never asks for approval"
             files.note("LDO554", place, message, "allow by name what asks too often")
-    return QwenRules(rules=tuple(rules), core=frozenset(core) or None, mode=mode, mode_at=at)
+    read = QwenRules(rules=tuple(rules), core=frozenset(core) or None, mode=mode, mode_at=at)
+    shells = (rule for rule in rules if rule.tool == SHELL and rule.decision == "allowed")
+    for rule, message in about_any_command(shells, "Qwen Code"):
+        if any(each.decision == "allowed" for each in read.grants(LINES[SHELL], rule.at)):
+            files.note("LDO554", rule.at, message, f"{_WITHOUT}; {NO_COMMANDS}")
+    return read
 
 
 def _rules(
@@ -199,7 +235,4 @@ def _rules(
             is_search = "search" in rule.tool.lower()
             near = nearest(rule.tool, [each for each in (*LINES, *ALIASES) if is_search == ("earch" in each)])
             files.note("LDO250", at, message, renaming(at, rule.tool, near))
-        if rule.tool == SHELL and decision == "allowed" and RULES.whole(rule, SHELL):
-            message = "this allows every command without a question"
-            files.note("LDO554", at, message, "allow the commands that ask too often: `Bash(git status)`")
         yield rule

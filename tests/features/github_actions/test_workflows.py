@@ -444,22 +444,22 @@ def test_gemini_reads_settings_with_comments_and_starts_with_no_others(tmp_path:
     assert "x.gemini.any" in raised(gemini(tmp_path / "c", f'{{"x": 1 ${{{{ inputs.more }}}} {core}}}'))
 
 
-def test_a_command_of_gemini_writes_files_and_sees_no_variables(tmp_path: Path) -> None:
-    agent = gemini(tmp_path, '{"tools": {"core": ["run_shell_command(echo)"]}}')
-    assert raised(agent) == {"fs.write", "fs.write.protected", "net.connect"}
-
-
-def test_gemini_strips_the_token_from_its_commands_unless_it_is_kept(tmp_path: Path) -> None:
-    core = '"tools": {"core": ["run_shell_command(git-push.sh)"]}'
-    assert "x.github.contents-write" not in raised(gemini(tmp_path / "a", f"{{{core}}}"))
-    kept = f'{{{core}, "security": {{"environmentVariableRedaction": {{"allowed": ["GITHUB_TOKEN"]}}}}}}'
-    assert "x.github.contents-write" in raised(gemini(tmp_path / "b", kept))
-
-
-@pytest.mark.parametrize("tool", ["run_shell_command", "run_shell_command(bash)"])
-def test_a_free_shell_of_gemini_reads_the_variables_of_its_parent(tmp_path: Path, tool: str) -> None:
+@pytest.mark.parametrize("tool", ["run_shell_command", "run_shell_command(bash)", "run_shell_command(echo)"])
+def test_any_command_of_gemini_is_every_one_and_reads_the_variables_of_its_parent(
+    tmp_path: Path, tool: str
+) -> None:
     agent = gemini(tmp_path, f'{{"tools": {{"core": ["{tool}"]}}}}')
     assert {"proc.exec.unlisted", "secret.read", "x.github.contents-write"} <= raised(agent)
+
+
+def test_several_commands_of_gemini_have_one_token_and_none_if_they_are_taken_away(tmp_path: Path) -> None:
+    core = '"core": ["run_shell_command(echo)", "run_shell_command(ls)"]'
+    agent = gemini(tmp_path / "a", f'{{"tools": {{{core}}}}}')
+    tools = [grant.tool for grant in agent.grants]
+    assert tools == ["run_shell_command(echo)", "token", "DEPLOY", "run_shell_command(ls)"]
+    assert (
+        raised(gemini(tmp_path / "b", f'{{"tools": {{{core}, "exclude": ["run_shell_command"]}}}}')) == set()
+    )
 
 
 def started(
