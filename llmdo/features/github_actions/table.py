@@ -6,7 +6,7 @@ from llmdo.features.claude.table import TABLE as CLAUDE
 from llmdo.features.codex.table import TABLE as CODEX
 from llmdo.features.gemini.table import TABLE as GEMINI
 from llmdo.features.opencode.table import TABLE as OPENCODE
-from llmdo.foreign.lines import EDITS, FETCHES, READS_GITHUB, RUNS, SERVES, Line
+from llmdo.foreign.lines import EDITS, FETCHES, READS_GITHUB, RUNS, SERVES, WRITES, Line
 
 SENDS = "net.connect:github.com"
 """What a call that changes something on GitHub sends: to that host alone, where anybody may read it."""
