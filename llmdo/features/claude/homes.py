@@ -98,9 +98,10 @@ class ClaudeHome:
 
     @property
     def servers_at(self) -> Place | None:
-        """The table of the servers that whoever starts Claude Code in the folder has; None without any."""
-        places = (Place(at.document, at.route[:1], of_key=True) for _, at in self.servers.values())
-        return next(places, None)
+        """The table of the servers that only whoever starts Claude Code in the folder has; None without any."""
+        above = f"{self.folder}/" if self.folder else ""
+        own = (at for _, at in self.servers.values() if at.document.source.path.startswith(above))
+        return next((Place(at.document, at.route[:1], of_key=True) for at in own), None)
 
     def tools(self) -> SessionTools:
         """The tools of the session itself."""
