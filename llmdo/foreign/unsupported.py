@@ -20,7 +20,7 @@ from llmdo.foreign import reading
 from llmdo.foreign.known import formats
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
     from llmdo.base.diagnostic import Diagnostic
     from llmdo.foreign.known import Formats
@@ -66,6 +66,8 @@ class _Evidence:
     """A word without which a file has none, so that it need not be read as what it is."""
     never: str = ""
     """A word by which a file of JSON is something else of the same name."""
+    others: Collection[str] = frozenset()
+    """The files of these names that are another tool's, which reads them."""
 
 
 def _in_table(key: str) -> Callable[[Document], int]:
@@ -158,10 +160,10 @@ def walked(known: Formats) -> tuple[str, ...]:
     return (*PATTERNS, *(pattern for each in _below(known) for pattern in each.patterns))
 
 
-def seen(tree: Tree, known: Formats | None = None) -> tuple[Sighting, ...]:
+def seen(tree: Tree, known: Formats | None = None, read: Iterable[str] = ()) -> tuple[Sighting, ...]:
     """The traces in a project of tools that no format of `known` belongs to, each tool once.
 
-    Without `known`, those formats are the ones of llmdo itself.
+    Without `known`, those formats are the ones of llmdo itself. `read` are the files that formats have read.
     """
     known = formats() if known is None else known
     sightings: dict[str, Sighting] = {}
@@ -173,7 +175,8 @@ def seen(tree: Tree, known: Formats | None = None) -> tuple[Sighting, ...]:
             if product := PACKAGES.get(package):
                 evidence = f"`{path}` requires `{package}`"
                 sightings.setdefault(product, Sighting(product, path, evidence, "any agents of it are code"))
-    below = (_in_folders(tree, each) for each in _below(known))
+    others = frozenset({*read, *_of_plugins(tree, known)})
+    below = (_in_folders(tree, each) for each in _below(known, others))
     return (
         *(sightings[product] for product in sorted(sightings.keys() - _products(known))),
         *(each for each in below if each),
@@ -203,12 +206,30 @@ def _products(known: Formats) -> set[str]:
     return {form.product for form in known.values()}
 
 
-def _below(known: Formats) -> Iterator[_Evidence]:
-    """The files of supported tools that count only for a start in their folder, by the names of the tools."""
+def _of_plugins(tree: Tree, known: Formats) -> Iterator[str]:
+    """The files of clients of several makers, as one of these has them in its plugins."""
+    shared = [name for form in known.values() if form.spec.is_shared for name in form.below]
+    for form in known.values():
+        if plugin := form.spec.plugin:
+            for path in tree.find([f"**/{plugin}"])[0]:
+                yield from (f"{path.removesuffix(plugin)}{name}" for name in shared)
+
+
+def _below(known: Formats, others: Collection[str] = frozenset()) -> Iterator[_Evidence]:
+    """The files of supported tools that count only for a start in their folder, by the names of the tools.
+
+    `others` are those that, where clients of several makers have such files, are those of one.
+    """
     for form in sorted(known.values(), key=lambda form: form.product):
         if form.below:
             patterns = tuple(f"{above}{pattern}" for pattern in form.below for above in (_BELOW, _OF_A_HOME))
-            yield _Evidence(form.product, patterns, "file in a folder below", never=form.spec.never_in_json)
+            yield _Evidence(
+                form.product,
+                patterns,
+                "file in a folder below",
+                never=form.spec.never_in_json,
+                others=others if form.spec.is_shared else frozenset(),
+            )
 
 
 def summary(sightings: Iterable[Sighting]) -> str | None:
@@ -242,7 +263,7 @@ def _by_evidence(tree: Tree, evidence: _Evidence) -> Sighting | None:
 
 def _paths(tree: Tree, evidence: _Evidence) -> Sequence[str]:
     """The files of a tool, without those that are something else by what they say."""
-    paths, _ = tree.find(evidence.patterns)
+    paths = [path for path in tree.find(evidence.patterns)[0] if path not in evidence.others]
     if not evidence.never:
         return paths
     unsure = [path for path in paths if path.endswith((".json", ".jsonc"))][:MAX_LOOKED_INTO]
