@@ -170,11 +170,17 @@ def seen(tree: Tree, known: Formats | None = None, read: Iterable[str] = ()) -> 
     for each in EVIDENCE:
         if each.product not in sightings and (sighting := _by_evidence(tree, each)):
             sightings[each.product] = sighting
-    for path in tree.find(REQUIRING)[0][:MAX_LOOKED_INTO]:
-        for package in _required(tree, path):
-            if product := PACKAGES.get(package):
-                evidence = f"`{path}` requires `{package}`"
-                sightings.setdefault(product, Sighting(product, path, evidence, "any agents of it are code"))
+    required = [
+        (path, package, extra)
+        for path in tree.find(REQUIRING)[0][:MAX_LOOKED_INTO]
+        for package, extra in _required(tree, path)
+        if package in PACKAGES
+    ]
+    for path, package, extra in sorted(required, key=lambda each: bool(each[2])):
+        product = PACKAGES[package]
+        requires = f"has `{package}` in the extra `{extra}`" if extra else f"requires `{package}`"
+        evidence = f"`{path}` {requires}"
+        sightings.setdefault(product, Sighting(product, path, evidence, "any agents of it are code"))
     others = frozenset({*read, *_of_plugins(tree, known)})
     below = (_in_folders(tree, each) for each in _below(known, others))
     return (
@@ -284,8 +290,8 @@ def _count(tree: Tree, path: str, count: Callable[[Document], int], word: str) -
     return count(reading.json_with_comments(source) if is_json else reading.yaml(source))
 
 
-def _required(tree: Tree, path: str) -> Iterator[str]:
-    """The packages that a file requires; none if it cannot be read."""
+def _required(tree: Tree, path: str) -> Iterator[tuple[str, str]]:
+    """The packages that a file requires, each with its extra, empty for every installation; none if unreadable."""
     source, problems = tree.read(path) or (None, ())
     if source is None or problems:
         return
@@ -295,13 +301,13 @@ def _required(tree: Tree, path: str) -> Iterator[str]:
         return  # no need to read it as what it is
     try:
         if name == "package.json":
-            yield from _of_javascript(json.loads(source.text))
+            yield from ((name, "") for name in _of_javascript(json.loads(source.text)))
         elif name == "pyproject.toml":
             import tomllib  # slow to load, and few folders need it
 
             yield from _of_python(tomllib.loads(source.text))
         else:
-            yield from _names(source.text.splitlines())
+            yield from ((name, "") for name in _names(source.text.splitlines()))
     except (ValueError, RecursionError):
         return
 
@@ -311,15 +317,23 @@ def _of_javascript(data: object) -> Iterator[str]:
         yield from parts.table(data, key)
 
 
-def _of_python(data: object) -> Iterator[str]:
+def _of_python(data: object) -> Iterator[tuple[str, str]]:
     project, poetry = parts.table(data, "project"), parts.table(data, "tool", "poetry")
-    yield from _names(parts.texts(project.get("dependencies")))
-    for table in (parts.table(project, "optional-dependencies"), parts.table(data, "dependency-groups")):
-        for group in table.values():
-            yield from _names(parts.texts(group))
-    yield from parts.table(poetry, "dependencies")
-    for group in parts.tables(poetry, "group").values():
-        yield from parts.table(group, "dependencies")
+    groups = parts.table(data, "dependency-groups").values()
+    listed = (project.get("dependencies"), *groups)
+    yield from ((name, "") for each in listed for name in _names(parts.texts(each)))
+    tables = (poetry, *parts.tables(poetry, "group").values())
+    optional = {name: extra for extra, names in _extras(poetry) for name in names}
+    for name in (name for each in tables for name in parts.table(each, "dependencies")):
+        yield name, optional.get(name, "")
+    yield from ((name, extra) for extra, names in _extras(project) for name in names)
+
+
+def _extras(table: Mapping[str, object]) -> Iterator[tuple[str, Sequence[str]]]:
+    """The extras of a package, each with the packages that it requires."""
+    for key in ("extras", "optional-dependencies"):
+        for extra, listed in parts.table(table, key).items():
+            yield str(extra), [*_names(parts.texts(listed))]
 
 
 def _names(requirements: Iterable[str]) -> Iterator[str]:
