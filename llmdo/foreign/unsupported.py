@@ -205,7 +205,15 @@ def _in_folders(tree: Tree, evidence: _Evidence) -> Sighting | None:
 def _folder(path: str, evidence: _Evidence) -> str:
     """The folder in which somebody starts the tool that a file below it is of."""
     above, _, name = path.rpartition("/")
-    return above if f"{_BELOW}{name}" in evidence.patterns else path.partition("/.")[0]
+    if f"{_BELOW}{name}" in evidence.patterns:
+        return above
+    own = {
+        pattern.replace(_OF_A_HOME, _BELOW).removeprefix(_BELOW).partition("/")[0]
+        for pattern in evidence.patterns
+    }
+    parts = path.split("/")
+    start = next((number for number, part in enumerate(parts) if part in own), len(parts) - 1)
+    return "/".join(parts[:start])
 
 
 def _products(known: Formats) -> set[str]:
@@ -227,8 +235,9 @@ def _below(known: Formats, others: Collection[str] = frozenset()) -> Iterator[_E
     `others` are those that, where clients of several makers have such files, are those of one.
     """
     for form in sorted(known.values(), key=lambda form: form.product):
-        if form.below:
-            patterns = tuple(f"{above}{pattern}" for pattern in form.below for above in (_BELOW, _OF_A_HOME))
+        patterns = tuple(f"{above}{pattern}" for pattern in form.below for above in (_BELOW, _OF_A_HOME))
+        patterns += tuple(f"{_OF_A_HOME}{each.removeprefix('**/')}" for each in form.spec.in_settings)
+        if patterns:
             yield _Evidence(
                 form.product,
                 patterns,
