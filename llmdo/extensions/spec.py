@@ -42,6 +42,8 @@ class ForeignFormat:
     """Whether all of its files are called alike, so that their folders have the names of the agents."""
     below: tuple[str, ...] = ()
     """Globs of files that only count where the tool starts in their folder: in folders below they are named."""
+    in_settings: tuple[str, ...] = ()
+    """Globs of files that it reads in folders below, but not in a person's `.config`: they are named there."""
     never_in_json: str = ""
     """A word by which a file of JSON in a folder below is something else of the same name."""
     has_plugins: bool = False

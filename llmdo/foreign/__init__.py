@@ -179,7 +179,8 @@ def read(
         if not team.agents and not team.problems and not may_be_empty:
             raise LlmdoError(f"{_nothing_of(form)} is in `{path}`", hint=_instead(form, tree, known))
         if form == AUTO:
-            notes = (sighting.note for sighting in unsupported.seen(tree, known))
+            read = {path for each in teams for path in each.files}
+            notes = (sighting.note for sighting in unsupported.seen(tree, known, read))
             team = replace(team, problems=(*team.problems, *notes))
     else:
         raise LlmdoError(f"there is no folder or file `{path}`")

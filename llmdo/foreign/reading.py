@@ -38,6 +38,7 @@ MANY = 200  # lines of a header: looking for misspelt keys in more would take lo
 IN_PLACE_OF_TEXT = " in place of the text in its header"
 """The place of a line for a header that is a text without keys."""
 _FENCED = re.compile(r"\s*---[ \t]*\n(?P<header>.*?)(?:^|\n)---[ \t]*(?:\n|\Z)", re.DOTALL)
+_OPENED = re.compile(r"\A---[ \t]+(?=\n)")
 _CUT = re.compile(r"---[ \t]*\n(?P<header>.*?)---", re.DOTALL)
 _BELOW_CUT = re.compile(r"---[ \t]*\n.*?(?P<end>^---).*?\n(?P<lost>.*?)^---[ \t]*$", re.DOTALL | re.MULTILINE)
 _END = re.compile(r"^---[ \t]*$", re.MULTILINE)
@@ -93,10 +94,17 @@ def text(source: Source, keys: Iterable[str]) -> Text | None:
 
 
 def cut(source: Source) -> tuple[Source, Span | None] | None:
-    """The file as a client reads it that ends a header at the first `---`; None if that is a line of its own.
+    """The file as a client reads it that ends a header at the first `---`; None if both are plain lines of their own.
 
-    With the place of that `---`, unless nothing is lost by it: but for blanks, it begins a line of dashes.
+    With the place of that `---`, unless nothing is lost by it: but for blanks, it begins a line of dashes. Blanks
+    behind the `---` that opens the header are none of it.
     """
+    opened = _OPENED.sub(_FENCE, source.text, count=1)
+    read = source if opened == source.text else replace(source, text=opened)
+    return _cut(read) or (None if read is source else (read, None))
+
+
+def _cut(source: Source) -> tuple[Source, Span | None] | None:
     first = _CUT.match(source.text)
     if first is None:
         return None

@@ -20,7 +20,7 @@ from llmdo.foreign import reading
 from llmdo.foreign.known import formats
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
     from llmdo.base.diagnostic import Diagnostic
     from llmdo.foreign.known import Formats
@@ -66,6 +66,8 @@ class _Evidence:
     """A word without which a file has none, so that it need not be read as what it is."""
     never: str = ""
     """A word by which a file of JSON is something else of the same name."""
+    others: Collection[str] = frozenset()
+    """The files of these names that are another tool's, which reads them."""
 
 
 def _in_table(key: str) -> Callable[[Document], int]:
@@ -158,22 +160,29 @@ def walked(known: Formats) -> tuple[str, ...]:
     return (*PATTERNS, *(pattern for each in _below(known) for pattern in each.patterns))
 
 
-def seen(tree: Tree, known: Formats | None = None) -> tuple[Sighting, ...]:
+def seen(tree: Tree, known: Formats | None = None, read: Iterable[str] = ()) -> tuple[Sighting, ...]:
     """The traces in a project of tools that no format of `known` belongs to, each tool once.
 
-    Without `known`, those formats are the ones of llmdo itself.
+    Without `known`, those formats are the ones of llmdo itself. `read` are the files that formats have read.
     """
     known = formats() if known is None else known
     sightings: dict[str, Sighting] = {}
     for each in EVIDENCE:
         if each.product not in sightings and (sighting := _by_evidence(tree, each)):
             sightings[each.product] = sighting
-    for path in tree.find(REQUIRING)[0][:MAX_LOOKED_INTO]:
-        for package in _required(tree, path):
-            if product := PACKAGES.get(package):
-                evidence = f"`{path}` requires `{package}`"
-                sightings.setdefault(product, Sighting(product, path, evidence, "any agents of it are code"))
-    below = (_in_folders(tree, each) for each in _below(known))
+    required = [
+        (path, package, extra)
+        for path in tree.find(REQUIRING)[0][:MAX_LOOKED_INTO]
+        for package, extra in _required(tree, path)
+        if package in PACKAGES
+    ]
+    for path, package, extra in sorted(required, key=lambda each: bool(each[2])):
+        product = PACKAGES[package]
+        requires = f"has `{package}` in the extra `{extra}`" if extra else f"requires `{package}`"
+        evidence = f"`{path}` {requires}"
+        sightings.setdefault(product, Sighting(product, path, evidence, "any agents of it are code"))
+    others = frozenset({*read, *_of_plugins(tree, known)})
+    below = (_in_folders(tree, each) for each in _below(known, others))
     return (
         *(sightings[product] for product in sorted(sightings.keys() - _products(known))),
         *(each for each in below if each),
@@ -196,19 +205,46 @@ def _in_folders(tree: Tree, evidence: _Evidence) -> Sighting | None:
 def _folder(path: str, evidence: _Evidence) -> str:
     """The folder in which somebody starts the tool that a file below it is of."""
     above, _, name = path.rpartition("/")
-    return above if f"{_BELOW}{name}" in evidence.patterns else path.partition("/.")[0]
+    if f"{_BELOW}{name}" in evidence.patterns:
+        return above
+    own = {
+        pattern.replace(_OF_A_HOME, _BELOW).removeprefix(_BELOW).partition("/")[0]
+        for pattern in evidence.patterns
+    }
+    parts = path.split("/")
+    start = next((number for number, part in enumerate(parts) if part in own), len(parts) - 1)
+    return "/".join(parts[:start])
 
 
 def _products(known: Formats) -> set[str]:
     return {form.product for form in known.values()}
 
 
-def _below(known: Formats) -> Iterator[_Evidence]:
-    """The files of supported tools that count only for a start in their folder, by the names of the tools."""
+def _of_plugins(tree: Tree, known: Formats) -> Iterator[str]:
+    """The files of clients of several makers, as one of these has them in its plugins."""
+    shared = [name for form in known.values() if form.spec.is_shared for name in form.below]
+    for form in known.values():
+        if plugin := form.spec.plugin:
+            for path in tree.find([f"**/{plugin}"])[0]:
+                yield from (f"{path.removesuffix(plugin)}{name}" for name in shared)
+
+
+def _below(known: Formats, others: Collection[str] = frozenset()) -> Iterator[_Evidence]:
+    """The files of supported tools that count only for a start in their folder, by the names of the tools.
+
+    `others` are those that, where clients of several makers have such files, are those of one.
+    """
     for form in sorted(known.values(), key=lambda form: form.product):
-        if form.below:
-            patterns = tuple(f"{above}{pattern}" for pattern in form.below for above in (_BELOW, _OF_A_HOME))
-            yield _Evidence(form.product, patterns, "file in a folder below", never=form.spec.never_in_json)
+        patterns = tuple(f"{above}{pattern}" for pattern in form.below for above in (_BELOW, _OF_A_HOME))
+        patterns += tuple(f"{_OF_A_HOME}{each.removeprefix('**/')}" for each in form.spec.in_settings)
+        if patterns:
+            yield _Evidence(
+                form.product,
+                patterns,
+                "file in a folder below",
+                never=form.spec.never_in_json,
+                others=others if form.spec.is_shared else frozenset(),
+            )
 
 
 def summary(sightings: Iterable[Sighting]) -> str | None:
@@ -242,7 +278,7 @@ def _by_evidence(tree: Tree, evidence: _Evidence) -> Sighting | None:
 
 def _paths(tree: Tree, evidence: _Evidence) -> Sequence[str]:
     """The files of a tool, without those that are something else by what they say."""
-    paths, _ = tree.find(evidence.patterns)
+    paths = [path for path in tree.find(evidence.patterns)[0] if path not in evidence.others]
     if not evidence.never:
         return paths
     unsure = [path for path in paths if path.endswith((".json", ".jsonc"))][:MAX_LOOKED_INTO]
@@ -263,8 +299,8 @@ def _count(tree: Tree, path: str, count: Callable[[Document], int], word: str) -
     return count(reading.json_with_comments(source) if is_json else reading.yaml(source))
 
 
-def _required(tree: Tree, path: str) -> Iterator[str]:
-    """The packages that a file requires; none if it cannot be read."""
+def _required(tree: Tree, path: str) -> Iterator[tuple[str, str]]:
+    """The packages that a file requires, each with its extra, empty for every installation; none if unreadable."""
     source, problems = tree.read(path) or (None, ())
     if source is None or problems:
         return
@@ -274,13 +310,13 @@ def _required(tree: Tree, path: str) -> Iterator[str]:
         return  # no need to read it as what it is
     try:
         if name == "package.json":
-            yield from _of_javascript(json.loads(source.text))
+            yield from ((name, "") for name in _of_javascript(json.loads(source.text)))
         elif name == "pyproject.toml":
             import tomllib  # slow to load, and few folders need it
 
             yield from _of_python(tomllib.loads(source.text))
         else:
-            yield from _names(source.text.splitlines())
+            yield from ((name, "") for name in _names(source.text.splitlines()))
     except (ValueError, RecursionError):
         return
 
@@ -290,15 +326,23 @@ def _of_javascript(data: object) -> Iterator[str]:
         yield from parts.table(data, key)
 
 
-def _of_python(data: object) -> Iterator[str]:
+def _of_python(data: object) -> Iterator[tuple[str, str]]:
     project, poetry = parts.table(data, "project"), parts.table(data, "tool", "poetry")
-    yield from _names(parts.texts(project.get("dependencies")))
-    for table in (parts.table(project, "optional-dependencies"), parts.table(data, "dependency-groups")):
-        for group in table.values():
-            yield from _names(parts.texts(group))
-    yield from parts.table(poetry, "dependencies")
-    for group in parts.tables(poetry, "group").values():
-        yield from parts.table(group, "dependencies")
+    groups = parts.table(data, "dependency-groups").values()
+    listed = (project.get("dependencies"), *groups)
+    yield from ((name, "") for each in listed for name in _names(parts.texts(each)))
+    tables = (poetry, *parts.tables(poetry, "group").values())
+    optional = {name: extra for extra, names in _extras(poetry) for name in names}
+    for name in (name for each in tables for name in parts.table(each, "dependencies")):
+        yield name, optional.get(name, "")
+    yield from ((name, extra) for extra, names in _extras(project) for name in names)
+
+
+def _extras(table: Mapping[str, object]) -> Iterator[tuple[str, Sequence[str]]]:
+    """The extras of a package, each with the packages that it requires."""
+    for key in ("extras", "optional-dependencies"):
+        for extra, listed in parts.table(table, key).items():
+            yield str(extra), [*_names(parts.texts(listed))]
 
 
 def _names(requirements: Iterable[str]) -> Iterator[str]:

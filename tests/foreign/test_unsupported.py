@@ -62,6 +62,24 @@ def sightings(root: Path) -> list[tuple[str, str]]:
             "`pyproject.toml` requires `smolagents`",
         ),
         (
+            "pyproject.toml",
+            '[project.optional-dependencies]\nhelpers = ["smolagents>=1"]\n',
+            "smolagents",
+            "`pyproject.toml` has `smolagents` in the extra `helpers`",
+        ),
+        (
+            "pyproject.toml",
+            '[project.optional-dependencies]\nall = ["smolagents"]\n[dependency-groups]\ndev = ["smolagents"]\n',
+            "smolagents",
+            "`pyproject.toml` requires `smolagents`",
+        ),
+        (
+            "pyproject.toml",
+            '[tool.poetry.dependencies]\nagno = "1"\n[tool.poetry.extras]\nhelpers = ["agno"]\n',
+            "Agno",
+            "`pyproject.toml` has `agno` in the extra `helpers`",
+        ),
+        (
             "web/package.json",
             '{"dependencies": {"@mastra/core": "1"}}',
             "Mastra",

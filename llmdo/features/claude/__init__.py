@@ -28,6 +28,7 @@ EXTENSION = Extension(
             FILES,
             "llmdo.features.claude",
             "Claude Code",
+            in_settings=(*AGENTS[:1], *COMMANDS, NESTED_SETTINGS),
             has_plugins=True,
             own_folder=".claude/",
             plugin=".claude-plugin/plugin.json",

@@ -67,13 +67,13 @@ def hook_events(files: Files, tables: Iterable[Place], root: str = "") -> Iterat
     )
 
 
-def command_events(files: Files, paths: Iterable[str]) -> Iterator[Grant]:
-    """The hooks that run while a command or a skill does."""
+def command_events(files: Files, paths: Iterable[str], root: str = "") -> Iterator[Grant]:
+    """The hooks that run while a command or a skill does; `root` is the folder of its plugin."""
     for path in paths:
         source = files.source(path)
         header = files.header(path, COMMAND_KEYS) if source and "hooks:" in source.text else None
         if header and table(header.document.data, "hooks"):
-            yield from hook_events(files, [Place(header.document, ("hooks",))])
+            yield from hook_events(files, [Place(header.document, ("hooks",))], root)
 
 
 def external_plugin(name: str, at: Place) -> Grant:

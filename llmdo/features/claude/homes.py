@@ -98,9 +98,10 @@ class ClaudeHome:
 
     @property
     def servers_at(self) -> Place | None:
-        """The table of the servers that whoever starts Claude Code in the folder has; None without any."""
-        places = (Place(at.document, at.route[:1], of_key=True) for _, at in self.servers.values())
-        return next(places, None)
+        """The table of the servers that only whoever starts Claude Code in the folder has; None without any."""
+        above = f"{self.folder}/" if self.folder else ""
+        own = (at for _, at in self.servers.values() if at.document.source.path.startswith(above))
+        return next((Place(at.document, at.route[:1], of_key=True) for at in own), None)
 
     def tools(self) -> SessionTools:
         """The tools of the session itself."""
@@ -141,7 +142,10 @@ def with_plugin(files: Files, home: ClaudeHome, plugin: ClaudePlugin) -> ClaudeH
     hooks = tuple(hooks_in(files, plugin.hooks, plugin.root))
     settings = replace(home.settings, asking="").with_hooks(hooks)
     known = {(event.at.document.source.path, event.at.route) for event in home.events}
-    events = () if settings.no_hooks else hook_events(files, plugin.hooks, plugin.root)
+    events = [*server_events(files, plugin.servers)]
+    if not settings.no_hooks:
+        events += hook_events(files, plugin.hooks, plugin.root)
+        events += command_events(files, plugin.commands, plugin.root)
     new = tuple(each for each in events if (each.at.document.source.path, each.at.route) not in known)
     judge_hooks(files, settings.answering(hooks) if settings.hooks else ())
     approved = () if settings.denies_skills else tuple(approvals_in(files, plugin.commands))
@@ -242,11 +246,9 @@ class _HomeReader:
         events += server_events(self.files, servers)
         if not settings.no_hooks:
             events += hook_events(self.files, tables)
-            events += command_events(self.files, dict.fromkeys([*commands, *brought]))
+            events += command_events(self.files, commands)
             for plugin in plugins:
-                is_of_person = plugin.name not in enabled
-                brought_hooks = hook_events(self.files, plugin.hooks, plugin.root)
-                events += [replace(each, is_of_person=is_of_person) for each in brought_hooks]
+                events += self._brought_by(plugin, commands, is_enabled=plugin.name in enabled)
         known = {plugin.name for plugin in self.plugins}
         external = {name: at for name, at in enabled.items() if name not in known}
         events += [external_plugin(name, at) for name, at in external.items()]
@@ -259,6 +261,15 @@ class _HomeReader:
             at=at,
             external=external,
         )
+
+    def _brought_by(
+        self, plugin: ClaudePlugin, commands: Sequence[str], *, is_enabled: bool
+    ) -> Iterator[Grant]:
+        """The hooks of a plugin and of its commands, but those that are the folder's own `commands`."""
+        own = [path for path in dict.fromkeys(plugin.commands) if path not in commands]
+        yield from command_events(self.files, own, plugin.root)
+        for each in hook_events(self.files, plugin.hooks, plugin.root):
+            yield replace(each, is_of_person=not is_enabled)
 
     def _settings(self, folder: str, documents: Sequence[Document]) -> ClaudeSettings:
         """What these settings of a folder decide together, but for hooks."""

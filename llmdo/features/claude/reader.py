@@ -119,11 +119,11 @@ def _count_rules(files: Files, homes: Iterable[ClaudeHome]) -> None:
 
 
 def _sessions(homes: Iterable[ClaudeHome], files: Sequence[_AgentFile]) -> Iterator[Agent]:
-    """The session of the project, and of each folder in it with settings of its own."""
+    """The session of the project, and of each folder in it with settings or servers of its own."""
     for home in homes:
         at = home.at
-        if at is None and not home.folder:
-            has_own = any(OWN in f"/{file.path}" for file in files)
+        if at is None:
+            has_own = not home.folder and any(OWN in f"/{file.path}" for file in files)
             at = folder_place(OWN.rstrip("/")) if has_own else home.servers_at
         if at:
             nested = [

@@ -46,11 +46,15 @@ One that denies or asks without a path counts for its own tool alone, as only th
 """
 _WITHOUT_PATHS = {
     "Glob": "Read",
+    "Grep": "Read",
     "MultiEdit": "Edit",
     "NotebookEdit": "Edit",
     "Write": "Edit",
 }
-"""Tools whose rules cover the whole tool only, and the rules for their paths."""
+"""Tools whose rules cover the whole tool only, and the rules for their paths.
+
+Claude Code warns of all of them but `Grep`, of which https://qiita.com/items/7a358290f3d5f6e8967c watched it (2.1.300).
+"""
 
 _FIELDS = {
     "Bash": "command",
@@ -66,8 +70,11 @@ _FIELDS = {
 }
 """By tool, the field of its calls that a rule is about without naming it.
 
-`TOOL(FIELD:VALUE)` is about any other field, since Claude Code 2.1.178, by https://code.claude.com/docs/en/permissions.
+`TOOL(FIELD:VALUE)` is about any other field where it denies or asks, since Claude Code 2.1.178, by
+https://code.claude.com/docs/en/permissions.
 """
+_OTHER_FIELD = re.compile(r"(?:-[ABCino]|[a-z_]{2,}):.+")
+"""A rule about another field of a tool with paths, whose fields have such names."""
 
 
 def _names(rule: PermissionRule, tool: str) -> bool:
@@ -115,7 +122,8 @@ def flaw(rule: PermissionRule) -> str | None:
     """Why Claude Code ignores a rule, or None."""
     if _named_field(rule):
         return f"Claude Code ignores rules for `{rule.tool}` that name `{_FIELDS[rule.tool]}`"
-    if rule.pattern not in (None, "", "*") and rule.tool in _WITHOUT_PATHS:
+    is_of_field = rule.decision != "allowed" and _OTHER_FIELD.fullmatch(rule.pattern or "")
+    if rule.pattern not in (None, "", "*") and rule.tool in _WITHOUT_PATHS and not is_of_field:
         return f"paths are only looked up in rules for `{_WITHOUT_PATHS[rule.tool]}`"
     if rule.decision == "allowed" and "*" in rule.tool and not _AFTER_A_SERVER.match(rule.tool):
         return "a pattern that allows has to begin with `mcp__SERVER__`"
@@ -142,7 +150,8 @@ def of_undeclared(rules: Iterable[PermissionRule], servers: Collection[str]) -> 
 def mended(rule: PermissionRule) -> str | None:
     """The rule that does what one means that Claude Code ignores; None if there is none."""
     value = _named_field(rule)
-    if rule.pattern is None or (value is None and rule.tool not in _WITHOUT_PATHS):
+    is_path = rule.tool in _WITHOUT_PATHS and not _OTHER_FIELD.fullmatch(rule.pattern or "")
+    if rule.pattern is None or (value is None and not is_path):
         return None
     form = "domain:HOST" if rule.tool == "WebFetch" else value or rule.pattern
     return f"{_WITHOUT_PATHS.get(rule.tool, rule.tool)}({form})"

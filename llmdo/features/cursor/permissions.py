@@ -111,9 +111,10 @@ class CursorPermissions:
 
     def with_hooks(self, files: Files, tables: Iterable[Place], root: str = "") -> CursorPermissions:
         """The permissions with the hooks of more tables, where one may answer; `root` is the folder of their plugin."""
-        if not self.asks or self.hook:
+        if not self.asks:
             return self
-        return replace(self, hook=next(filter(None, (_hook(files, each, root) for each in tables)), None))
+        answering = [hook for each in tables for hook in _answering(files, each, root)]
+        return replace(self, hook=self.hook or next(iter(answering), None))
 
     @property
     def _otherwise(self) -> Decision:
@@ -155,21 +156,22 @@ def permissions_of(
     return permissions.with_hooks(files, [Place(hooks, ("hooks",))] if hooks else [])
 
 
-def _hook(files: Files, hooks: Place, root: str) -> Place | None:
-    """The first hook of a table that may answer `allow`, noted: at best one whose text says so."""
-    unknown = None
+def _answering(files: Files, hooks: Place, root: str) -> list[Place]:
+    """The hooks of a table that may answer `allow`, each noted: those whose text says so are the first."""
+    certain: list[Place] = []
+    unknown: list[Place] = []
     for event in _DECIDING:
         for number, hook in enumerate(items(table(hooks.data).get(event))):
             place = Place(hooks.document, (*hooks.route, event, number))
             allows = _allows(files, table(hook), root)
             if allows:
                 files.note("LDO554", place, "this hook may answer `allow` in place of a person")
-                return place
-            unknown = unknown or (place if allows is False else None)
-    if unknown:
-        message = "what this hook answers is not known, so it was read as one that may answer `allow`"
-        files.note("LDO150", unknown, message)
-    return unknown
+                certain.append(place)
+            elif allows is False:
+                message = "what this hook answers is not known, so it was read as one that may answer `allow`"
+                files.note("LDO150", place, message)
+                unknown.append(place)
+    return [*certain, *unknown]
 
 
 def _allows(files: Files, hook: Mapping[str, object], root: str) -> bool | None:

@@ -71,6 +71,8 @@ class Card:
     """Whether it is among the cards that another agent is given as tools."""
     scope: str = ""
     """The function, and of several instances the one, in whose application it is, in Python; empty for the file's."""
+    is_configured_in_code: bool = False
+    """Whether code gives its application the configuration, in place of a file."""
 
     @property
     def name(self) -> str:
@@ -236,7 +238,7 @@ class CardReader:
             place = self.card.place("servers", number)
             if not isinstance(name, str) or name in own:
                 continue
-            if name not in self.around.servers:
+            if name not in self.around.servers and not self.card.is_configured_in_code:
                 self._unknown_server(place, name)
             server = self.around.servers[name][0] if name in self.around.servers else Server()
             yield servers.grant(excerpt(name, MAX_NAME), server, place, "allowed", _ORIGIN)

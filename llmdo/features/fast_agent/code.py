@@ -32,6 +32,8 @@ MAKER = "FastAgent"
 """The class whose instance has the decorators."""
 _KINDS = frozenset({*TYPES, "custom"}) - {"a2a"}
 _DECORATOR = re.compile(rf"^[ \t]*@[\w.]+\.(?:{'|'.join(sorted(_KINDS))})\(", re.MULTILINE)
+_CONFIGURATION = "json_config"
+"""What gives an application its configuration in code, as forks of fast-agent have it."""
 _CUSTOM = "custom"
 _TOOL = "tool"
 _FUNCTIONS = "function_tools"
@@ -80,6 +82,7 @@ def cards_in(source: Source) -> Iterator[Card]:
         if is_sure or _is_own(call)
     ]
     makers = {_maker(call) for _, call in declared}
+    configured = {_assigned(each) for each, _ in _configured(tree)}
     are_apart = len(makers & _instances(tree)) > 1
     tools = _tools(functions)
     names = {
@@ -101,7 +104,18 @@ def cards_in(source: Source) -> Iterator[Card]:
         own = [_maker(call)] if are_apart else sorted(makers)
         given = [name for each in (*own, function.name) for name in tools.get(each, ())]
         scope = "/".join(filter(None, (outer.get(id(function)), _maker(call) if are_apart else "")))
-        yield replace(reader.card(function, call, given), scope=scope)
+        in_code = _maker(call) in configured if are_apart else bool(configured)
+        yield replace(reader.card(function, call, given), scope=scope, is_configured_in_code=in_code)
+
+
+def configurations_in(source: Source) -> Iterator[Diagnostic]:
+    """The notes about configurations that a file with agents gives in code."""
+    places = Places(source.text)
+    for _, value in _configured(parse(source.text)):
+        message = (
+            f"`{_CONFIGURATION}` of `{MAKER}` is worked out in code, so nothing is known of the servers in it"
+        )
+        yield finding("LDO154", source.location(places.span(value)), message)
 
 
 def _is_own(call: ast.Call) -> bool:
@@ -124,6 +138,24 @@ def _instances(tree: ast.Module) -> set[str]:
         and isinstance(node.value, ast.Call)
         and last_name(node.value.func) == MAKER
     }
+
+
+def _configured(tree: ast.Module) -> Iterator[tuple[ast.AST, ast.expr]]:
+    """The statements that make an application with a configuration in code, each with that."""
+    for statement in ast.walk(tree):
+        made = (
+            getattr(statement, "value", None) if isinstance(statement, ast.Assign | ast.AnnAssign) else None
+        )
+        if isinstance(made, ast.Call) and last_name(made.func) == MAKER:
+            for keyword in made.keywords:
+                if keyword.arg == _CONFIGURATION and getattr(keyword.value, "value", ...) is not None:
+                    yield statement, keyword.value
+
+
+def _assigned(statement: ast.AST) -> str:
+    """The name to which a statement assigns."""
+    target = statement.targets[0] if isinstance(statement, ast.Assign) else getattr(statement, "target", None)
+    return last_name(target) if isinstance(target, ast.expr) else ""
 
 
 def _of_function(function: Function) -> str:

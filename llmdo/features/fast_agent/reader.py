@@ -18,7 +18,7 @@ from llmdo.features.fast_agent.card import (
     Surroundings,
     server_at,
 )
-from llmdo.features.fast_agent.code import cards_in, may_declare, unread
+from llmdo.features.fast_agent.code import cards_in, configurations_in, may_declare, unread
 from llmdo.foreign.files import Files
 from llmdo.foreign.servers import judge, servers_in
 from llmdo.foreign.team import MAX_NAME, Team
@@ -58,7 +58,8 @@ def read(tree: Tree) -> Team:
         identities = {card.name: f"{fronts[home]}{card.name}" for card in together}
         tools = [identities[card.name] for card in together if card.is_tool]
         for card in together:
-            configuration = configurations.of(card.path)
+            in_code = card.is_configured_in_code
+            configuration = _Configuration("", {}) if in_code else configurations.of(card.path)
             around = Surroundings(
                 configuration.servers,
                 configuration.web,
@@ -127,7 +128,10 @@ def _in_python(files: Files, path: str) -> Iterator[Card]:
         return
     if source := files.source(path):
         files.problems.extend(unread(source))
-        for card in cards_in(source):
+        cards = [*cards_in(source)]
+        if any(card.is_configured_in_code for card in cards):
+            files.problems.extend(configurations_in(source))
+        for card in cards:
             files.problems.extend(card.document.problems)
             yield card
 

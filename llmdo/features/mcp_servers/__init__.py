@@ -11,5 +11,13 @@ FILES = (
 
 EXTENSION = Extension(
     name="mcp",
-    formats={"mcp": ForeignFormat(FILES, "llmdo.features.mcp_servers", is_shared=True)},
+    formats={
+        "mcp": ForeignFormat(
+            FILES,
+            "llmdo.features.mcp_servers",
+            "MCP clients",
+            below=(".mcp.json", ".vscode/mcp.json"),
+            is_shared=True,
+        )
+    },
 )
