@@ -231,4 +231,6 @@ def unknown_note(at: Location, program: str, key: str, other: str) -> Diagnostic
     known = f"`{excerpt(program, MAX_NAME)}` has a model's key (`{key}`)"
     hint = "what it can do is what its own code, its token and its environment let it"
     message = f"{known} and is {what} that is not known: it may be an agent"
+    if program in _OTHER_AGENTS and not other:
+        message = f"{known} and the name of an agent whose runs in workflows are not read"
     return finding("LDO154", at, message, hint=hint)
