@@ -72,8 +72,8 @@ class FlowLeg(NamedTuple):
 def condition(project: Foreign, flow: Flow) -> str:
     """The condition of its agent, or that of its way out, as the end of a sentence; empty without any.
 
-    It is none where another way out as bad has none; a milder one is named that has none. What it says of one way out
-    alone is left out where there are others.
+    It is none if another way out as bad has none; a milder one is named that has none. Its part about one way out alone
+    is left out if there are others.
     """
     entry = project.agents.get(flow.row.path[0].name)
     if entry and entry.condition:

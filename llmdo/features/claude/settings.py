@@ -365,7 +365,7 @@ def _is_as_wide(able: Sequence[Capability], ruling: PermissionRuling) -> bool:
 def _unless_asked(line: Line, allowing: Iterable[PermissionRule], mode: Mode) -> str:
     """The condition of what goes unasked by a mode that no file sets; empty if rules allow as much of the tool.
 
-    Where they allow less of what others can read, such as the pages of a host or a command of `gh`, it says so.
+    If they allow less that others can read, such as the pages of a host or a command of `gh`, it says so.
     """
     rules = (*allowing,)
     parts = [_allowed_by(rule, line) for rule in rules]

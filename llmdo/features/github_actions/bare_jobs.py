@@ -28,8 +28,8 @@ _FREE = re.compile(r"opencode/[\w.-]+-free")
 def is_bare(site: Site) -> bool:
     """Whether a step's job holds nothing that is private but its checkout, as far as its whole workflow tells.
 
-    Only of a run: an action has one more token, and one of the repository has inputs. Where nothing says how it has a
-    model without a secret, what is not read gives it one.
+    Only of a run: an action has one more token, and one of the repository has inputs. Unless a line says how it has a
+    model without a secret, an unread file gives it one.
     """
     runs_without = _KEY.search(site.document.source.text) or any(map(_FREE.fullmatch, site.run.words))
     if not runs_without or not site.is_fresh or site.run.key != "run" or site.route[:1] != ("jobs",):

@@ -228,7 +228,7 @@ def _withheld(site: Site) -> Iterator[str]:
 def _hides_secrets(site: Site, grants: Collection[Grant]) -> bool:
     """Whether Claude Code keeps keys from its commands, the token that they get is none, and no tool shows them all.
 
-    So it is where there are none to keep.
+    The same holds of a job without any.
     """
     if is_bare(site):
         return True

@@ -78,7 +78,7 @@ class _Run(NamedTuple):
     """The folder that its step was in, below which its own path may be."""
 
 
-class _Waiting(NamedTuple):
+class _GivenKey(NamedTuple):
     """A run of a program with a key that all of its job has."""
 
     document: Document
@@ -116,11 +116,11 @@ def unknown_program(
 class KeysOfJobs:
     """The keys of models in the environment of whole jobs, and the programs that get them with all else there.
 
-    Named are those that look as if they ask a model, else the first one: but where an agent that is known has the key,
-    that is what the key is there for.
+    Named are those that look as if they ask a model, else the first one; but an agent that is known and has the key is
+    the reason for it.
     """
 
-    _waiting: list[_Waiting] = field(default_factory=list)
+    _waiting: list[_GivenKey] = field(default_factory=list)
     _explained: set[tuple[str, Route]] = field(default_factory=set)
 
     def explain(self, variables: Iterable[Variable]) -> None:
@@ -153,7 +153,7 @@ class KeysOfJobs:
             is_likely = is_likely or (program is not None and _asks_a_model(run.program, program, keys))
             if is_likely or program is not None:
                 place = document.key(*at, "run")
-                self._waiting.append(_Waiting(document, place, run.words, lines, keys[0].name, is_likely))
+                self._waiting.append(_GivenKey(document, place, run.words, lines, keys[0].name, is_likely))
 
     def notes(self) -> Iterator[tuple[Document, Diagnostic]]:
         """The notes about programs that may be agents, each with the file that runs it."""
@@ -195,7 +195,7 @@ def _is_called_as_one(run: _Run) -> bool:
 
 
 def _asks_a_model(path: str, program: str, keys: Iterable[Variable]) -> bool:
-    """Whether the text of a program names a key, or has what asks a model: of a shell only a command counts."""
+    """Whether the text of a program names a key, or asks a model: of a shell only a command counts."""
     if any(each.name in program for each in keys):
         return True
     if not path.endswith(OF_A_SHELL):
