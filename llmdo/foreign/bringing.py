@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from llmdo.syntax.document import Place
 
 _LOST = "where its session asks, a person is then asked about each such command"
+_BY_RULES = "by "
+"""The beginning of a condition under which rules alone still let something out where a session asks."""
 
 
 def without_rules(project: Foreign, flow: Flow) -> FlowEdit | None:
@@ -34,7 +36,9 @@ def without_rules(project: Foreign, flow: Flow) -> FlowEdit | None:
     """
     source, _, way = legs_of(flow)
     given = grant_of(project, way)
-    if given is None or given.rule_at or given.condition or len(source.path) < 2:
+    if given is None or given.rule_at or len(source.path) < 2:
+        return None
+    if given.condition and not given.condition.startswith(_BY_RULES):
         return None
     if not _rules(project, (source.path[-2].name, source.path[-1].name, source.tool)):
         return None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from llmdo.base.diagnostic import Related, place
+from llmdo.base.diagnostic import Related, excerpt, place
 from llmdo.base.parts import table
 from llmdo.foreign.commands import through
 from llmdo.foreign.edits import NUMBERED, as_named, way_text
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from llmdo.foreign.edits import Spot
     from llmdo.foreign.flows import Flow
     from llmdo.foreign.team import Grant
+    from llmdo.reach.flows import UnaskedEnd
     from llmdo.reach.rows import Row
     from llmdo.syntax.document import Place
 
@@ -69,14 +70,27 @@ class FlowLeg(NamedTuple):
 
 
 def condition(project: Foreign, flow: Flow) -> str:
-    """The condition of its agent, or what every way out has of one, as the end of a sentence; empty without any."""
+    """The condition of its agent, or that of its way out, as the end of a sentence; empty without any.
+
+    It is none if another way out as bad has none; a milder one is named that has none. Its part about one way out alone
+    is left out if there are others.
+    """
     entry = project.agents.get(flow.row.path[0].name)
-    ends = {given.condition if given else "" for given in grants_of_ends(project, flow)}
-    if len(ends) > 1:
-        ends = {each.partition(_AND_MORE)[0] for each in ends}
-    shown = entry.condition if entry else ""
-    shown = shown or (ends.pop() if len(ends) == 1 else "")
-    return f"; {shown}" if shown else ""
+    if entry and entry.condition:
+        return f"; {entry.condition}"
+    ends = [end for legs in flow.legs for end in legs.ends]
+    as_bad = {_condition_of(project, end) for end in ends if end.rank == flow.way}
+    way = grant_of(project, legs_of(flow)[-1])
+    if way is None or not way.condition or "" in as_bad:
+        return ""
+    shown = way.condition.partition(_AND_MORE)[0] if len(as_bad) > 1 else way.condition
+    free = next((end.tool for end in flow.ends if not _condition_of(project, end)), "")
+    return f"; {shown}; `{excerpt(free)}` lets it out anyway" if free else f"; {shown}"
+
+
+def _condition_of(project: Foreign, end: UnaskedEnd) -> str:
+    given = grant_of(project, leg_of((end.worker, end.toolset, end.tool)))
+    return given.condition if given else ""
 
 
 def grants_of_ends(project: Foreign, flow: Flow) -> list[Grant | None]:

@@ -53,6 +53,7 @@ _LITTLE = frozenset({"fs.list", "fs.read", "fs.write", "fs.write.protected", "pr
 _FETCH = "WebFetch"
 _UNLESS_ASKED = "unless its session asks"
 _TO_HOSTS = "to {} alone if its session asks"
+_BY_RULES = "by {} alone if its session asks"
 
 
 @dataclass(frozen=True, slots=True)
@@ -364,7 +365,7 @@ def _is_as_wide(able: Sequence[Capability], ruling: PermissionRuling) -> bool:
 def _unless_asked(line: Line, allowing: Iterable[PermissionRule], mode: Mode) -> str:
     """The condition of what goes unasked by a mode that no file sets; empty if rules allow as much of the tool.
 
-    They do if what they allow sends something that others can read, but for the pages of a host by itself.
+    If they allow less that others can read, such as the pages of a host or a command of `gh`, it says so.
     """
     rules = (*allowing,)
     parts = [_allowed_by(rule, line) for rule in rules]
@@ -376,8 +377,11 @@ def _unless_asked(line: Line, allowing: Iterable[PermissionRule], mode: Mode) ->
         )
         hosts = names_text(dict.fromkeys(filter(None, scopes)))
         return f"{_TO_HOSTS.format(hosts) if hosts else _UNLESS_ASKED}: {mode.unset}"
-    is_little = all(_is_little(rule, part) for rule, part in zip(rules, parts, strict=True))
-    return f"{_UNLESS_ASKED}: {mode.unset}" if is_little else ""
+    if any(UNLISTED in part for part in parts):
+        return ""
+    sending = [rule.text for rule, part in zip(rules, parts, strict=True) if not _is_little(rule, part)]
+    by_rules = _BY_RULES.format(names_text(dict.fromkeys(sending))) if sending else _UNLESS_ASKED
+    return f"{by_rules}: {mode.unset}"
 
 
 def _is_little(rule: PermissionRule, able: Iterable[Capability]) -> bool:

@@ -10,6 +10,7 @@ from llmdo.base.parts import table, text
 from llmdo.base.source import Location
 from llmdo.base.values import replace
 from llmdo.features.github_actions import FILES, opencode_settings
+from llmdo.features.github_actions.bare_jobs import is_bare
 from llmdo.features.github_actions.checkout import checkout_at
 from llmdo.features.github_actions.claude_code import (
     SECOND_MODEL,
@@ -225,7 +226,12 @@ def _withheld(site: Site) -> Iterator[str]:
 
 
 def _hides_secrets(site: Site, grants: Collection[Grant]) -> bool:
-    """Whether Claude Code keeps keys from its commands, the token that they get is none, and no tool shows them all."""
+    """Whether Claude Code keeps keys from its commands, the token that they get is none, and no tool shows them all.
+
+    The same holds of a job without any.
+    """
+    if is_bare(site):
+        return True
     if any(shows_environment(each) for each in grants):
         return False
     names = {each.name for grant in grants for each in grant.capabilities}

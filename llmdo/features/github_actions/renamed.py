@@ -5,17 +5,13 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from llmdo.base.diagnostic import excerpt, finding
 from llmdo.base.parts import table, text
 from llmdo.features.github_actions.workflow import PROGRAMS, filled
 from llmdo.foreign.scripts import commands
-from llmdo.foreign.team import MAX_NAME
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from llmdo.base.diagnostic import Diagnostic
-    from llmdo.base.source import Location
     from llmdo.features.github_actions.workflow import AgentRun
 
 _CLIENTS = {program: package for package, program in PROGRAMS.items()} | {
@@ -66,12 +62,3 @@ def _is_other(name: str, path: str) -> bool:
     if _STANDS_IN.search(program):
         return True
     return "$" not in program and name.partition("-")[0] not in path
-
-
-def unknown_note(at: Location, program: str, key: str, other: str) -> Diagnostic:
-    """The note about a program with a model's key, which a step may have given the name of another."""
-    what = f"`{excerpt(other, MAX_NAME)}` by another name, a program" if other else "a program"
-    known = f"`{excerpt(program, MAX_NAME)}` has a model's key (`{key}`)"
-    hint = "what it can do is what its own code, its token and its environment let it"
-    message = f"{known} and is {what} that is not known: it may be an agent"
-    return finding("LDO154", at, message, hint=hint)

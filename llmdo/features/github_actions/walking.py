@@ -12,10 +12,17 @@ from llmdo.base.parts import items, table, text, texts
 from llmdo.base.values import dataclass, field, replace
 from llmdo.features.github_actions.broken import as_refused
 from llmdo.features.github_actions.kiro_runs import unread_run
-from llmdo.features.github_actions.renamed import is_renamed, renamed_in, unknown_note
+from llmdo.features.github_actions.renamed import is_renamed, renamed_in
 from llmdo.features.github_actions.script_outputs import past_scripts
 from llmdo.features.github_actions.spots import spot_in
 from llmdo.features.github_actions.step_checks import people_past
+from llmdo.features.github_actions.unknown_programs import (
+    KeysOfJobs,
+    filled_in,
+    key_of_model,
+    unknown_note,
+    unknown_program,
+)
 from llmdo.features.github_actions.workflow import (
     AFTER_A_RUN,
     CALLED,
@@ -24,15 +31,12 @@ from llmdo.features.github_actions.workflow import (
     Variable,
     agents_in,
     filled,
-    filled_in,
     in_checkout,
     inputs_of,
     jobs_before,
-    key_of_model,
     permissions_at,
     required_jobs,
     trigger_of,
-    unknown_program,
     variables_at,
     written,
 )
@@ -175,11 +179,18 @@ class WorkflowWalk:
     files: dict[str, None] = field(default_factory=dict)
     documents: dict[str, Document | None] = field(default_factory=dict)
     _actions: dict[str, Source | None] = field(default_factory=dict)
+    _keys: KeysOfJobs = field(default_factory=KeysOfJobs)
     _left: int = MAX_SITES
     _visits: int = MAX_VISITS
 
     def sites(self) -> Iterator[Site]:
         """Every agent that a workflow runs, once for each workflow that starts it."""
+        yield from self._sites()
+        for document, note in self._keys.notes():
+            self._note(document)
+            self.problems.append(note)
+
+    def _sites(self) -> Iterator[Site]:
         called = {ref for source in self.sources.values() for ref in _refs(source) if ref in self.sources}
         for path in self.sources:
             if not self._may_run_agents(path) or (document := self._document(path)) is None:
@@ -360,6 +371,12 @@ class WorkflowWalk:
             key := key_of_model(filled_in({name: each.value for name, each in scope.variables.items()}))
         ):
             unknown = others[0].words[0], key
+        if runs or others or unknown:
+            self._keys.explain(scope.variables.values())
+        else:
+            own = {*table(step.get("env")), *scope.passed}
+            around = {name: each for name, each in scope.variables.items() if name not in own}
+            self._keys.add(self.tree, document, at, scope.inputs, scope.before, around)
         if unknown:
             other = renamed.get(others[0].program) if others else None
             self._note(document)

@@ -322,9 +322,10 @@ ACTIONS = {
 OTHER = "other"
 
 _USES = re.compile(r"(?P<name>[^@\s]+)(?:@(?P<version>\S+))?")
-_LIKE_AN_AGENT = re.compile(
+LIKE_AN_AGENT = re.compile(
     r"claude|codex|gemini|copilot-cli|kiro|opencode|cursor-agent|(?<![a-z])ai-agent(?:-action)?$"
 )
+"""A name as agents have."""
 _NO_AGENT = re.compile(r"setup|install|docs?-|usage|mirror|status|version|bump|validate|\.lock\.ya?ml")
 """Names of actions about an agent that run none."""
 
@@ -334,35 +335,6 @@ _KEY = re.compile(
 _COMMON_KEY = re.compile(r"(?:gemini|openai|openrouter)[\w-]*(?:key|token)", re.IGNORECASE)
 """An input for the key of models that many actions ask for a text alone: one of an agent only by the action's name."""
 _CALLED_AGENT = re.compile(r"(?:^|[_-])agent(?:$|[_-])")
-
-_MODEL_KEY = re.compile(
-    r"(?!\w*(?:GITHUB|GH)_TOKEN$)(?:AZURE_)?(?:ANTHROPIC|CLAUDE|CODEX|CURSOR|DEEPSEEK|GEMINI|GROQ|KIRO|MISTRAL|OPENAI|OPENCODE|OPENROUTER"
-    r"|XAI)"
-    r"\w*_(?:KEY|TOKEN)"
-    r"|(?:GOOGLE|LLM)_(?:(?:AI|API|AUTH|GATEWAY|GEMINI|GENAI|GENERATIVE|MODEL|PROVIDER|PROXY|VERTEX)_)*(?:KEY|TOKEN)"
-)
-"""Variables that hold the key of a model."""
-_OWN_MODEL = re.compile(r"\w+_(?:API_BASE|BASE_URL|ENDPOINT)")
-"""Variables that hold the address of a model, which may be one without a key."""
-_STANDS_IN = re.compile(
-    r"(?:^|[-_.])(?:dummy|example|fake|invalid|mock|none|placeholder|stub|test|unused)(?:[-_.]|$)",
-    re.IGNORECASE,
-)
-"""A word of a text that stands where a key would, so that a program starts."""
-_LEAST_OF_A_KEY = 20
-"""The characters of a key that somebody wrote into a file."""
-_SCRIPT = re.compile(r"(?:^\.?/|^[\w.-]+/).|\.(?:[cm]?[jt]s|py|rb|sh)$")
-"""A program of the repository, by its path or its ending."""
-_OTHER_AGENTS = frozenset(
-    {
-        "aider", "amp", "auggie", "crush", "droid", "goose", "gptme", "iflow", "kilocode", "omp", "openhands",
-        "plandex", "qwen", "sweagent", "trae-cli",
-    }
-)  # fmt: skip
-"""Programs of agents that are not read in workflows."""
-_OF_GH_AW = "/gh-aw/actions/"
-"""The folder of programs that gh-aw brings along, of which none is an agent."""
-_INTERPRETERS = frozenset({"bash", "bun", "deno", "go", "node", "python", "python3", "ruby", "sh", "tsx"})
 
 PROGRAMS = {
     "@anthropic-ai/claude-code": "claude", "@github/copilot": "copilot", "@google/gemini-cli": "gemini",
@@ -395,7 +367,7 @@ def agents_in(step: Mapping[str, object], inputs: Mapping[str, str]) -> Iterator
         elif _may_be_an_agent(name, step):
             yield AgentRun(OTHER, (name,), version)
     script = step.get("run")
-    if isinstance(script, str) and _LIKE_AN_AGENT.search(script.replace("copilot", "copilot-cli")):
+    if isinstance(script, str) and LIKE_AN_AGENT.search(script.replace("copilot", "copilot-cli")):
         seen = set()
         for words in commands(filled(script, inputs)):
             package = words[0].rpartition("@")[0] if words[0].rfind("@") > 0 else words[0]
@@ -406,50 +378,12 @@ def agents_in(step: Mapping[str, object], inputs: Mapping[str, str]) -> Iterator
                 yield run
 
 
-def unknown_program(
-    step: Mapping[str, object], inputs: Mapping[str, str], passed: Sequence[str] = ()
-) -> tuple[str, str] | None:
-    """The first program of a step that could be an agent, and the model's key that it gets; None without either.
-
-    Of a program called as an agent is, any key of an API may be that. `passed` are variables of the step that uses its
-    action.
-    """
-    script, environment = step.get("run"), table(step.get("env"))
-    names = (*filled_in({name: written(value) for name, value in environment.items()}), *passed)
-    key = key_of_model(names)
-    any_key = key or next((name for name in names if name.endswith("_API_KEY")), None)
-    if any_key is None or not isinstance(script, str):
-        return None
-    for words in commands(filled(script, inputs)):
-        is_interpreted = words[0] in _INTERPRETERS
-        program = next((word for word in words[1:3] if is_interpreted and _SCRIPT.search(word)), words[0])
-        is_likely = key or _LIKE_AN_AGENT.search(program.rpartition("/")[2])
-        is_own = _SCRIPT.search(program) is not None and _OF_GH_AW not in program
-        if program in _OTHER_AGENTS or (is_likely and is_own):
-            return " ".join(words[: words.index(program) + 1]), any_key
-    return None
-
-
-def filled_in(variables: Mapping[str, str]) -> Iterator[str]:
-    """The variables with a value that may be a key: a word written for tests is none, but where a model needs none."""
-    is_own = any(value and _OWN_MODEL.fullmatch(name) for name, value in variables.items())
-    for name, value in variables.items():
-        is_key = "$" in value or (len(value) >= _LEAST_OF_A_KEY and not _STANDS_IN.search(value))
-        if value and (is_key or is_own):
-            yield name
-
-
-def key_of_model(names: Iterable[str]) -> str | None:
-    """The first variable that holds the key of a model, by its name."""
-    return next(filter(_MODEL_KEY.fullmatch, names), None)
-
-
 def _may_be_an_agent(name: str, step: Mapping[str, object]) -> bool:
     """Whether an unknown action is an agent by its name, or has the key of a model that agents run on."""
     called = name.rpartition("/")[2]
     if "docker://" in name or _NO_AGENT.search(called):
         return False
-    if _LIKE_AN_AGENT.search(called):
+    if LIKE_AN_AGENT.search(called):
         return True
     inputs = table(step.get("with"))
     is_called_one = _CALLED_AGENT.search(called) is not None

@@ -1,0 +1,2 @@
+# The checkout that codex exec works in.
+mkdir -p out

@@ -1,0 +1,1 @@
+from openai import OpenAI
