@@ -297,7 +297,10 @@ class _OpencodeProject:
         mode = _mode(name, header)
         if name not in {*names, *BUILT_IN, *HIDDEN} or header.get("disable") is True:
             if not (self.files.tree.only or self.code.at):  # other files, or a plugin, may bring it
-                self.files.unknown_agent(at, name, names)
+                message = (
+                    f"there is no agent `{excerpt(name)}`, so opencode starts no session without `--agent`"
+                )
+                self.files.lacking_agent(at, message, name, names)
         elif mode == "subagent" or name in HIDDEN or header.get("hidden") is True:
             what = "a subagent" if mode == "subagent" else "hidden"
             message = f"`{excerpt(name)}` is {what}, so opencode starts no session without `--agent`"
