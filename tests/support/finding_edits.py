@@ -113,6 +113,14 @@ def _out(files: Edited, match: re.Match[str], each: Diagnostic) -> None:
     take(files, place(each.at), None, text[start:end].strip("\"'"))
 
 
+def _starred(files: Edited, match: re.Match[str], each: Diagnostic) -> None:
+    """Writes the name of a server with `/*`, wherever the finding is."""
+    for at in (each.at, *(other.at for other in each.related)):
+        path, start, end = stretch(files, replace(each, at=at))
+        text = files.text(path)[start:end]
+        files.put(path, start, end, text.replace(match["new"].removesuffix("/*"), match["new"]))
+
+
 def _toml_out(files: Edited, path: str, start: int) -> tuple[str, Any]:
     """Takes a key of a file of TOML out; its name and value."""
     text = files.text(path)
@@ -562,6 +570,7 @@ _FORMS: tuple[tuple[re.Pattern[str], Callable[[Edited, re.Match[str], Diagnostic
     (re.compile(r"write (?P<all>`[^`]+` for `[^`]+`(?:, `[^`]+` for `[^`]+`)*)(?:, and take (?P<rest>.*) out)?(?:, and likewise for \d+ more)?"), several),
     (re.compile(r"if the server `[^`]+` has (?:it|them), write `[^`]+`"), of_server),
     (re.compile(r"write `(?P<new>[^`/]+/[\w.-]+)`"), of_server),
+    (re.compile(r"write `(?P<new>[^`/]+/\*)`"), _starred),
     (re.compile(rf"write {_LINE} in its header"), _in_header),
     (re.compile(r"write (?P<lines>`[^`]+`(?:, `[^`]+`)*) into it"), _into_server),
     (re.compile(

@@ -258,12 +258,12 @@ class Tools:
         elif alias := self.there_alone(name):
             yield from self._on_command_line(alias, at, excerpt(name, MAX_NAME))
         elif server and server in self.servers:
-            # The name of a server alone is a tool on the command line, and no server.
-            yield from self._of_server(server, at, on_command_line="/" in name)
-            if server in SERVERS and not self._is_replaced(server):
+            yield from self._of_server(server, at, is_alone="/" not in name)
+            if server in SERVERS and not self._is_replaced(server) and "/" in name:
                 yield from self._grant(_OF_SERVERS[server], at, f"{server} in the cloud")
         elif server and server in SERVERS:
-            yield from self._grant(_OF_SERVERS[server], at, server)
+            if "/" in name:
+                yield from self._grant(_OF_SERVERS[server], at, server)
             yield from self._from_elsewhere(server, at, f"{server} in VS Code")
         elif server and self.where.cloud and not _EXTENSION.fullmatch(server):
             grant = mcp.grant(excerpt(server, MAX_NAME), Server(), at, "allowed", UNATTENDED)
@@ -287,6 +287,17 @@ class Tools:
         server = self.server_of(name)
         is_own = bool(self.lines(name)) or bool(self.there_alone(name))
         return is_own or server in self.servers or server in SERVERS
+
+    def lacks_star(self, name: str) -> str | None:
+        """The server of the cloud or the command line whose name alone this is, which brings no tool there."""
+        server = None if "/" in name or not self.where.cloud or self.lines(name) else self.server_of(name)
+        known = self.servers.get(server or "")
+        is_there = known and (known.in_cloud or known.on_command_line)
+        return server if server in SERVERS or is_there else None
+
+    def has_in_editor(self, server: str) -> bool:
+        """Whether VS Code may have a server: none of an agent's own header."""
+        return self.where.editor and not (server in self.servers and self.servers[server].in_cloud)
 
     def there_alone(self, name: str) -> str:
         """The alias for a name that the command line alone takes; empty for others, and in VS Code alone."""
@@ -315,15 +326,23 @@ class Tools:
                 decision = grant.decision if reader else "needs_approval"
                 yield replace(grant, decision=decision, runs_in=COMMAND_LINE)
 
-    def _of_server(self, name: str, at: Place, *, on_command_line: bool = True) -> Iterator[Grant]:
+    def _of_server(self, name: str, at: Place, *, is_alone: bool = False) -> Iterator[Grant]:
+        """The grants of a declared server; its name `is_alone` where no `/*` follows, as VS Code alone takes it.
+
+        By `getToolSetAliases` in https://github.com/microsoft/vscode. The cloud documents `SERVER/*`, and the command
+        line takes a name alone for a tool's, also of a server in the agent's own header (watched with 1.0.102).
+        """
         known = self.servers[name]
-        if known.in_cloud and self.where.cloud:
+        in_cloud = self.where.cloud and not is_alone
+        if known.in_cloud and is_alone:
+            yield from self._from_elsewhere(name, at, f"{excerpt(name, MAX_NAME)} in VS Code")
+        elif known.in_cloud and in_cloud:
             grant = mcp.grant(excerpt(name, MAX_NAME), known.server, at, "allowed", UNATTENDED)
             yield replace(grant, runs_in=CLOUD)
         elif not known.in_cloud and self.where.editor:
             grant = mcp.grant(excerpt(name, MAX_NAME), known.server, at, "needs_approval", ASKS)
             yield replace(grant, runs_in=EDITOR)
-        elif known.on_command_line and not self.where.editor and on_command_line:
+        elif known.on_command_line and in_cloud:
             grant = mcp.grant(
                 excerpt(name, MAX_NAME), known.server, at, "needs_approval", ON_THE_COMMAND_LINE
             )

@@ -101,6 +101,8 @@ class UnknownNames:
     _undeclared: dict[str, list[tuple[str, str, Place]]] = field(default_factory=dict)
     """The same of servers that no file declares."""
     _scripts: list[tuple[str, Place]] = field(default_factory=list)
+    _starless: dict[str, list[tuple[bool, Place]]] = field(default_factory=dict)
+    """The names of servers without `/*`, with which only VS Code has their tools, and whether it may."""
 
     def add(self, tools: Tools, named: Sequence[tuple[str, Place]]) -> None:
         """Adds the unknown names among the tools of one file."""
@@ -112,6 +114,10 @@ class UnknownNames:
             unknown = server or name
             if unknown in seen or unknown.startswith(_SHIPPED):
                 continue
+            starless = tools.lacks_star(name)
+            if starless and not any(each == f"{starless}/*" for each, _ in named):
+                seen.add(starless)
+                self._starless.setdefault(name, []).append((tools.has_in_editor(starless), place))
             if tools.knows(name):
                 self._alone[name] += bool(tools.there_alone(name))
                 continue
@@ -176,6 +182,8 @@ class UnknownNames:
             yield _undeclared_names(server, uses)
         if self._scripts:
             yield _scripts(self._scripts)
+        for server, starless in self._starless.items():
+            yield _without_star(server, starless)
         together: dict[tuple[object, ...], list[str]] = {}
         for tool, places in self._tools.items():
             key = (
@@ -300,6 +308,19 @@ def _scripts(uses: Sequence[tuple[str, Place]]) -> Diagnostic:
     return _finding(
         f"{listed}{files}{comma} {are}, so Copilot skips {'them' if len(names) > 1 else 'it'}", places, hint
     )
+
+
+def _without_star(server: str, uses: Sequence[tuple[bool, Place]]) -> Diagnostic:
+    """The finding about the name of a server that brings its tools in VS Code at most."""
+    places = [place for _, place in uses]
+    named = f"`{excerpt(server)}`{_in_files(places)}" + ("," if len(places) > 1 else "")
+    brings = (
+        "the tools of that server in VS Code alone"
+        if any(in_editor for in_editor, _ in uses)
+        else "no tool of that server"
+    )
+    message = f"without `/*`, {named} brings {brings}"
+    return _finding(message, places, renaming(places[0], server, f"{server}/*", "write `{}`"))
 
 
 def _together(uses: Iterable[tuple[str, Place]]) -> tuple[list[str], list[Place], str]:

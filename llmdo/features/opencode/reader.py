@@ -10,7 +10,7 @@ from llmdo.base.parts import table, text
 from llmdo.base.values import dataclass, replace
 from llmdo.features.opencode import AGENTS, PLUGINS, SETTINGS, TOOLS, references, schema, settings
 from llmdo.features.opencode.code import OpencodeCode, code_of
-from llmdo.features.opencode.headers import refusal
+from llmdo.features.opencode.headers import as_read, unread
 from llmdo.features.opencode.lifted import note_lifted, restoring
 from llmdo.features.opencode.permissions import (
     RULES,
@@ -138,10 +138,16 @@ def _agents_in(files: Files, paths: Iterable[str]) -> Iterator[tuple[str, readin
 
 def _content(files: Files, path: str) -> reading.Text | None:
     source = files.source(path)
-    if source and (refused := refusal(source)):
-        files.problems.append(refused)
+    seen = as_read(source) if source else None
+    if seen and seen.noted:
+        files.problems.append(seen.noted)
+    if seen is None or seen.source is None:
         return None
-    return files.text_or_prompt(path, KEYS)
+    if not seen.has_header:
+        return reading.prompt_alone(seen.source)
+    if seen.source is source:
+        return files.text_or_prompt(path, KEYS)
+    return reading.text(seen.source, KEYS) or reading.prompt_alone(seen.source)
 
 
 def agent_name(path: str, document: Document | None = None) -> str:
@@ -291,7 +297,10 @@ class _OpencodeProject:
         mode = _mode(name, header)
         if name not in {*names, *BUILT_IN, *HIDDEN} or header.get("disable") is True:
             if not (self.files.tree.only or self.code.at):  # other files, or a plugin, may bring it
-                self.files.unknown_agent(at, name, names)
+                message = (
+                    f"there is no agent `{excerpt(name)}`, so opencode starts no session without `--agent`"
+                )
+                self.files.lacking_agent(at, message, name, names)
         elif mode == "subagent" or name in HIDDEN or header.get("hidden") is True:
             what = "a subagent" if mode == "subagent" else "hidden"
             message = f"`{excerpt(name)}` is {what}, so opencode starts no session without `--agent`"
@@ -370,6 +379,7 @@ class _OpencodeProject:
             calls=() if is_leaf else tuple(self._calls(name, rules, at, names)),
             everyone=everyone,
             inherits=is_declared and not rules,
+            unread=unread(agent.tables[-1].document.source) if is_declared and not header else None,
             permissions=listed_commands(rules, "bash"),
             condition="once its `model` names a provider" if self._lacks_provider(agent, header) else "",
             is_entry=(is_declared or mode == "primary") and name != _COMPACTION,

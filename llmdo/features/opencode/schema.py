@@ -15,7 +15,7 @@ from llmdo.foreign.files import COUNTS, MOST_PLACES, renaming
 from llmdo.syntax.document import Place
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from llmdo.base.diagnostic import Diagnostic
     from llmdo.syntax.document import Document
@@ -74,6 +74,24 @@ _SWITCH = SchemaKind(
     lambda value: isinstance(value, bool), "neither `true` nor `false`", f"write one of the two, {_OUT}"
 )
 _TABLE = SchemaKind(lambda value: isinstance(value, dict), "no table", f"write a table, {_OUT}")
+_TABLE_OR_SWITCH = SchemaKind(
+    lambda value: isinstance(value, dict | bool), "neither a table nor a switch", f"write a table, {_OUT}"
+)
+_LIST = SchemaKind(
+    lambda value: isinstance(value, list) and all(isinstance(each, str) for each in value),
+    "no list of texts",
+    f"write a list of texts, {_OUT}",
+)
+_PLUGINS = SchemaKind(
+    lambda value: isinstance(value, list) and all(isinstance(each, str | list) for each in value),
+    "no list of names, each alone or in a list with its options",
+    f"write a list of texts, {_OUT}",
+)
+_DEPTH = SchemaKind(
+    lambda value: _is_number(value) and value >= 0 and (isinstance(value, int) or value.is_integer()),
+    "no whole number",
+    f"write a whole number, {_OUT}",
+)
 _TOOLS = SchemaKind(
     lambda value: isinstance(value, dict),
     "no table",
@@ -118,6 +136,20 @@ _OF_AGENT = {
     "top_p": _NUMBER,
     "variant": _TEXT,
 }
+_OF_SETTINGS = {
+    **dict.fromkeys(
+        ("agent", "command", "compaction", "enterprise", "experimental", "mcp", MODES, "provider", "reference",
+         "references", "server", "tool_output", "watcher"),
+        _TABLE,
+    ),
+    **dict.fromkeys(("formatter", "lsp"), _TABLE_OR_SWITCH),
+    **dict.fromkeys(("disabled_providers", "enabled_providers", "instructions"), _LIST),
+    **dict.fromkeys(("default_agent", "model", "shell", "small_model", "username"), _TEXT),
+    **dict.fromkeys(("autoshare", "snapshot"), _SWITCH),
+    "plugin": _PLUGINS,
+    "subagent_depth": _DEPTH,
+}  # fmt: skip
+"""The kinds of values at the keys of settings themselves."""
 _ACTION = SchemaKind(
     lambda value: value in ACTIONS, "none of `allow`, `ask` and `deny`", f"write one of the three, {_OUT}"
 )
@@ -139,7 +171,10 @@ def refusals(settings: Sequence[Document], files: Iterable[Document]) -> Iterato
     refused: dict[tuple[str, str], list[tuple[Place, SchemaKind]]] = {}
     of_agents = (each for at in agents for each in _of_agent(at))
     of_all = (
-        each for read in whole for key in ("permission", "tools") for each in _of_key(Place(read, ()), key)
+        each
+        for read in whole
+        for at in [Place(read, ())]
+        for each in (*_of_key(at, "permission"), *_of_key(at, "tools"), *_of_kinds(at, _OF_SETTINGS))
     )
     of_next = (
         (at, SchemaKind(bool, "a key of opencode 2", _renamed(at) if isinstance(at.data, dict) else None))
@@ -224,6 +259,14 @@ def _of_agent(at: Place) -> Iterator[tuple[Place, SchemaKind]]:
         elif key == "tools":
             yield from _of_key(at, key)
     yield from _of_key(at, "permission")
+
+
+def _of_kinds(at: Place, kinds: Mapping[str, SchemaKind]) -> Iterator[tuple[Place, SchemaKind]]:
+    """The values of a table that are of another kind than their keys want."""
+    own = table(at.data)
+    yield from (
+        (_within(at, key), kind) for key, kind in kinds.items() if key in own and not kind.holds(own[key])
+    )
 
 
 def _of_key(at: Place, key: str) -> Iterator[tuple[Place, SchemaKind]]:
