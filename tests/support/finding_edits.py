@@ -32,6 +32,7 @@ from tests.support.finding_headers import (
     moved_down,
     own_line,
     spaced,
+    unquoted,
     untabbed,
     unwrapped,
 )
@@ -544,6 +545,7 @@ _ONE_INSTEAD = r"`[^`]+`(?: in `settings`| of the step)? for `\w+`(?: in `claude
 _FORMS: tuple[tuple[re.Pattern[str], Callable[[Edited, re.Match[str], Diagnostic], None]], ...] = (
     (re.compile(r"(?:delete every|indent with|put the text in quotes|write a blank behind).*, and (?:indent|put|take|write) .*"), _step_by_step),
     (re.compile(r"indent with spaces"), untabbed),
+    (re.compile(r"leave the quotes out"), unquoted),
     (re.compile(r"write a blank behind the colon of (?P<keys>`[^`]+`(?:(?:, | and )`[^`]+`)*)"), spaced),
     (re.compile(r"write a blank behind each colon in its header"), spaced),
     (re.compile(rf"write {_LINE} in its header, with a blank behind each colon"), spaced),
