@@ -468,10 +468,13 @@ def _into_env(files: Edited, match: re.Match[str], each: Diagnostic) -> None:
 
 def _all_paths(files: Edited, match: re.Match[str], each: Diagnostic) -> None:
     """Puts what a path lacks before it, at the place of a finding and at all others that it names."""
-    front = match["line"].removesuffix(match["path"])
     for at in (each.at, *(other.at for other in each.related)):
         path, start, _ = stretch(files, replace(each, at=at))
-        files.put(path, start + len('"'), start + len('"'), front)
+        files.put(path, start + len('"'), start + len('"'), "./")
+        if match["folders"] or (at == each.at and not match["line"].endswith(match["path"])):
+            text = files.text(path)
+            end = text.find('"', start + len('"'))
+            files.put(path, start, end, re.sub(r"(?<=[^.])/SKILL\.md\Z|SKILL\.md\Z", "", text[start:end]))
 
 
 def _circle(files: Edited, match: re.Match[str], each: Diagnostic) -> None:
@@ -572,7 +575,7 @@ _FORMS: tuple[tuple[re.Pattern[str], Callable[[Edited, re.Match[str], Diagnostic
     ), _keys_mended),
     (re.compile(rf"write {_LINE} under `permissions`(?:, or deny .*)?"), _read_only_token),
     (re.compile(rf"write {_LINE} under its `env`(?:; `[^`]+` is a name that it does not read)?(?:, but .*)?"), _into_env),
-    (re.compile(rf"write {_LINE} in place of `(?P<path>[^`]+)`, and the others likewise"), _all_paths),
+    (re.compile(rf"write {_LINE} in place of `(?P<path>[^`]+)`, and the others likewise(?P<folders>, each `SKILL.md` by its folder)?"), _all_paths),
     (re.compile(r"write `env: \{(?P<line>[^}`]+)\}` into its step(?:, but .*)?"), _into_env),
     (re.compile(r"take this out(?:, as `[^`]+`(?: and `[^`]+`)* allows? commands by name)?, and take (?P<also>.*)"), _out_of_both),
     (re.compile(r"take this out, as `[^`]+`(?: and `[^`]+`)* allows? commands by name|take this out, and name the commands .*|take `trust` out, and name the tools .*|(?:take this line|take (?:the key `[^`]+`|this item)) out(?:, and the comma before it)?(?:, and allow by name what it needs)?"), _out),

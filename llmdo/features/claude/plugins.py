@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 MANIFEST = ".claude-plugin/plugin.json"
 MARKETPLACE = ".claude-plugin/marketplace.json"
 _OF_A_SUBMODULE = re.compile(r"^\s*path\s*=\s*(.+?)/?\s*$", re.MULTILINE)
+_SKILL = "SKILL.md"
 _MANY = 5  # names of plugins in one sentence
 
 
@@ -165,6 +166,13 @@ def _is_markdown(path: object) -> bool:
     return not isinstance(path, str) or path.endswith(".md")
 
 
+def _from_here(at: Place) -> str:
+    """A path with the `./` that it lacks, of a skill that of its folder."""
+    path = text(at.data)
+    is_skill = at.route[0] == "skills" and posixpath.basename(path) == _SKILL
+    return f"./{posixpath.dirname(path) if is_skill else path}"
+
+
 def _submodule(files: Files, folder: str) -> str | None:
     """The submodule of git in which a folder lies."""
     source = files.source(".gitmodules")
@@ -250,7 +258,10 @@ class _PluginReader:
                 f" and {len(others):,} more do not begin" if others else " does not begin",
             )
             message = f"`{excerpt(path)}`{number} with `./`, so Claude Code installs no such plugin"
-            hint = f"write `./{path}` in place of `{path}`{', and the others likewise' if others else ''}"
+            likewise = ", and the others likewise" if others else ""
+            if any(text(each.data).endswith(_SKILL) for each in others):
+                likewise += f", each `{_SKILL}` by its folder"
+            hint = f"write `{_from_here(first)}` in place of `{path}`{likewise}"
             related = [Related(each.location, "and here") for each in others[:MOST_PLACES]]
             self.files.problems.append(finding("LDO151", first.location, message, hint=hint, related=related))
         return bool(texts or paths)
