@@ -59,5 +59,5 @@ def note_quoted(files: Files, named: Named, header: Mapping[str, object]) -> Non
     if len(first) >= _MOST:
         first, last = [*first, last][:_MOST], f"{len(first) + 1 - _MOST} more"
     listed = f"{', '.join(first)} and {last}" if first else last
-    message = f"Copilot's command line keeps the quotes in a text, so it has no tool {listed}; VS Code takes them off"
+    message = f"Copilot's command line keeps the quotes in a text, so it does not know {listed}; VS Code takes them off"
     files.note("LDO150", at, message, "leave the quotes out")
