@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from llmdo.base.diagnostic import excerpt
 from llmdo.base.parts import table
 from llmdo.extensions.spec import NO_COMMANDS, OTHERS_REFUSED
+from llmdo.foreign import refused_options
 from llmdo.foreign.commands import is_command
 from llmdo.foreign.flows import SERVER
 from llmdo.foreign.server_words import own_name
@@ -141,7 +142,8 @@ def instead_of(spec: ForeignFormat, given: Grant, at: Place, *, is_way: bool) ->
     lost = OTHERS_LOOKED_AT if given.is_looked_at else written[1]
     if _FLAG.fullmatch(marked := _marked(at)):
         return Instead(f'write `--allowedTools "{written[0]}"` in place of `{marked}`', lost)
-    return Instead(f"write `{written[0]}` or the like in place of {name}", lost)
+    mark = refused_options.mark_at(at)
+    return Instead(f"write `{mark}{written[0]}{mark}` or the like in place of {name}", lost)
 
 
 def _in_settings(spec: ForeignFormat, given: Grant, at: Place) -> Instead | None:

@@ -22,9 +22,22 @@ _REFUSES = re.compile(
 """A change by which Claude Code is refused tools in a workflow."""
 
 
+_LISTS = re.compile(r"--allowed-?tools[ =]", re.IGNORECASE)
+
+
 def quoted(tools: str) -> str:
     """Names of tools as one word of a command line."""
     return f'"{tools}"' if "(" in tools else tools
+
+
+def mark_at(at: Place) -> str:
+    """The quote around a rule that is to stand at a place: none but in a flag's list that is in no quotes."""
+    span = at.location.span
+    before = at.document.source.line(span.line)[: span.column - 1] if span else ""
+    flag = next(reversed([*_LISTS.finditer(before)]), None)
+    if flag is None or any(before.count(mark, flag.end()) % 2 for mark in "\"'"):
+        return ""
+    return "'" if before.count('"', 0, flag.start()) % 2 else '"'
 
 
 def refused_at_once(changes: Iterable[str]) -> list[str]:

@@ -32,6 +32,7 @@ from tests.support.finding_headers import (
     moved_down,
     own_line,
     spaced,
+    unquoted,
     untabbed,
     unwrapped,
 )
@@ -475,10 +476,13 @@ def _into_env(files: Edited, match: re.Match[str], each: Diagnostic) -> None:
 
 def _all_paths(files: Edited, match: re.Match[str], each: Diagnostic) -> None:
     """Puts what a path lacks before it, at the place of a finding and at all others that it names."""
-    front = match["line"].removesuffix(match["path"])
     for at in (each.at, *(other.at for other in each.related)):
         path, start, _ = stretch(files, replace(each, at=at))
-        files.put(path, start + len('"'), start + len('"'), front)
+        files.put(path, start + len('"'), start + len('"'), "./")
+        if match["folders"] or (at == each.at and not match["line"].endswith(match["path"])):
+            text = files.text(path)
+            end = text.find('"', start + len('"'))
+            files.put(path, start, end, re.sub(r"(?<=[^.])/SKILL\.md\Z|SKILL\.md\Z", "", text[start:end]))
 
 
 def _circle(files: Edited, match: re.Match[str], each: Diagnostic) -> None:
@@ -552,6 +556,7 @@ _ONE_INSTEAD = r"`[^`]+`(?: in `settings`| of the step)? for `\w+`(?: in `claude
 _FORMS: tuple[tuple[re.Pattern[str], Callable[[Edited, re.Match[str], Diagnostic], None]], ...] = (
     (re.compile(r"(?:delete every|indent with|put the text in quotes|write a blank behind).*, and (?:indent|put|take|write) .*"), _step_by_step),
     (re.compile(r"indent with spaces"), untabbed),
+    (re.compile(r"leave the quotes out"), unquoted),
     (re.compile(r"write a blank behind the colon of (?P<keys>`[^`]+`(?:(?:, | and )`[^`]+`)*)"), spaced),
     (re.compile(r"write a blank behind each colon in its header"), spaced),
     (re.compile(rf"write {_LINE} in its header, with a blank behind each colon"), spaced),
@@ -579,7 +584,7 @@ _FORMS: tuple[tuple[re.Pattern[str], Callable[[Edited, re.Match[str], Diagnostic
     ), _keys_mended),
     (re.compile(rf"write {_LINE} under `permissions`(?:, or deny .*)?"), _read_only_token),
     (re.compile(rf"write {_LINE} under its `env`(?:; `[^`]+` is a name that it does not read)?(?:, but .*)?"), _into_env),
-    (re.compile(rf"write {_LINE} in place of `(?P<path>[^`]+)`, and the others likewise"), _all_paths),
+    (re.compile(rf"write {_LINE} in place of `(?P<path>[^`]+)`, and the others likewise(?P<folders>, each `SKILL.md` by its folder)?"), _all_paths),
     (re.compile(r"write `env: \{(?P<line>[^}`]+)\}` into its step(?:, but .*)?"), _into_env),
     (re.compile(r"take this out(?:, as `[^`]+`(?: and `[^`]+`)* allows? commands by name)?, and take (?P<also>.*)"), _out_of_both),
     (re.compile(r"take this out, as `[^`]+`(?: and `[^`]+`)* allows? commands by name|take this out, and name the commands .*|take `trust` out, and name the tools .*|(?:take this line|take (?:the key `[^`]+`|this item)) out(?:, and the comma before it)?(?:, and allow by name what it needs)?"), _out),

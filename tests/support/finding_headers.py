@@ -151,6 +151,15 @@ def behind_key(files: Edited, match: re.Match[str], each: Diagnostic) -> None:
     files.put(path, text.index(":", end - 1) + 1, first + 1, " ")
 
 
+def unquoted(files: Edited, match: re.Match[str], each: Diagnostic) -> None:
+    """Takes every quote out of the value in the line of a finding."""
+    del match
+    path, start, _ = stretch(files, each)
+    text = files.text(path)
+    first, last = text.find(":", text.rfind("\n", 0, start)), text.find("\n", start)
+    files.put(path, first, last, re.sub("[\"']", "", text[first:last]))
+
+
 def untabbed(files: Edited, match: re.Match[str], each: Diagnostic) -> None:
     """Indents the lines of a header with blanks in place of tabs."""
     del match

@@ -62,7 +62,12 @@ def several(files: Edited, match: re.Match[str], each: Diagnostic) -> None:
     for new, before in re.findall(r"`([^`]+)` for `([^`]+)`", match["all"]):
         path, start, end = stretch(files, each)
         holder = next(
-            (own for own in reversed(files.chain(path, start)) if own.name in ("agents", "tools")), None
+            (
+                own
+                for own in reversed(files.chain(path, start))
+                if own.name in ("agents", "claude_args", "tools")
+            ),
+            None,
         )
         first, last = (
             (start, end) if holder is None else (holder.value.start_mark.index, files.end(path, holder.value))

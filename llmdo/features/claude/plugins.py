@@ -12,7 +12,7 @@ from llmdo.base.parts import items, table, text
 from llmdo.base.values import dataclass
 from llmdo.features.claude import PLUGINS
 from llmdo.features.claude.session import scoped_server
-from llmdo.features.claude.skills import skills_in
+from llmdo.features.claude.skills import SKILL, from_here, skills_in
 from llmdo.foreign import servers as mcp
 from llmdo.foreign.files import MOST_PLACES, line_out
 from llmdo.syntax import globs
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 MANIFEST = ".claude-plugin/plugin.json"
 MARKETPLACE = ".claude-plugin/marketplace.json"
 _OF_A_SUBMODULE = re.compile(r"^\s*path\s*=\s*(.+?)/?\s*$", re.MULTILINE)
+_HOOKS = "hooks/hooks.json"
 _MANY = 5  # names of plugins in one sentence
 
 
@@ -250,7 +251,10 @@ class _PluginReader:
                 f" and {len(others):,} more do not begin" if others else " does not begin",
             )
             message = f"`{excerpt(path)}`{number} with `./`, so Claude Code installs no such plugin"
-            hint = f"write `./{path}` in place of `{path}`{', and the others likewise' if others else ''}"
+            likewise = ", and the others likewise" if others else ""
+            if any(text(each.data).endswith(SKILL) for each in others):
+                likewise += f", each `{SKILL}` by its folder"
+            hint = f"write `{from_here(first)}` in place of `{path}`{likewise}"
             related = [Related(each.location, "and here") for each in others[:MOST_PLACES]]
             self.files.problems.append(finding("LDO151", first.location, message, hint=hint, related=related))
         return bool(texts or paths)
@@ -411,11 +415,15 @@ class _PluginReader:
                     )
 
     def _hooks(self) -> Iterator[Place]:
-        places = [] if self.shares else [self._top(self._at("hooks/hooks.json"), "hooks")]
+        places = [] if self.shares else [self._top(self._at(_HOOKS), "hooks")]
         for at in self._values("hooks"):
             path = _within(self.root, at.data) if isinstance(at.data, str) else None
             if path:
                 places.append(self._top(path, "hooks"))
+                if path == self._at(_HOOKS) and places[-1] and at.route[0] == "hooks":
+                    # By open-gsd/gsd-core#3029 (2.1.220). Reports differ on whether its hooks run, so they count.
+                    message = f"Claude Code loads `{_HOOKS}` by itself, and a plugin that names it too fails to load"
+                    self.files.note("LDO151", at, message, line_out(at))
             elif isinstance(at.data, dict):
                 places.append(Place(at.document, (*at.route, "hooks")) if "hooks" in at.data else at)
         seen = set()

@@ -5,11 +5,13 @@ Other names it looks for nowhere, also not `skill.md` (its issue 16983, for syst
 
 from __future__ import annotations
 
+import posixpath
 import re
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
 from llmdo.base.diagnostic import finding
+from llmdo.base.parts import text
 from llmdo.base.source import Location
 from llmdo.features.claude import ALL_SKILLS
 from llmdo.syntax import globs
@@ -18,8 +20,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from llmdo.foreign.files import Files
+    from llmdo.syntax.document import Place
 
-_SKILL = "SKILL.md"
+SKILL = "SKILL.md"
 _FOLDER = "/.claude/skills/"
 _OWN = ".claude/skills/"
 _TEXTS = f"{_OWN}**/*.md"
@@ -39,7 +42,14 @@ _MEMORY = "CLAUDE.md"
 def skills_in(files: Files, folder: str) -> tuple[str, ...]:
     """The skills in a folder of a plugin: the folder itself if it is one, else the folders in it."""
     start = f"{globs.escape(folder)}/" if folder else ""
-    return files.named([f"{start}{_SKILL}"]) or files.named([f"{start}*/{_SKILL}"])
+    return files.named([f"{start}{SKILL}"]) or files.named([f"{start}*/{SKILL}"])
+
+
+def from_here(at: Place) -> str:
+    """A path with the `./` that it lacks, of a skill that of its folder."""
+    path = text(at.data)
+    is_skill = at.route[0] == "skills" and posixpath.basename(path) == SKILL
+    return f"./{posixpath.dirname(path) if is_skill else path}"
 
 
 def note_unloaded(files: Files, loaded: Iterable[str]) -> None:
@@ -47,14 +57,14 @@ def note_unloaded(files: Files, loaded: Iterable[str]) -> None:
 
     What lies in the folder of a skill is a part of it, as samples are, and what lies in that of its trials a copy.
     """
-    skills = _with_reports(path.removesuffix(_SKILL) for path in loaded)
+    skills = _with_reports(path.removesuffix(SKILL) for path in loaded)
     alike: dict[str, list[str]] = {}
     for path in files.named([ALL_SKILLS]):
         if not path.startswith(skills):
             folder, _, _ = f"/{path}".rpartition(_FOLDER)
             alike.setdefault(f"{folder}{_FOLDER}".removeprefix("/"), []).append(path)
     for folder, paths in alike.items():
-        where = "above" if paths[0] == f"{folder}{_SKILL}" else "deeper than"
+        where = "above" if paths[0] == f"{folder}{SKILL}" else "deeper than"
         more = f" ({len(paths)} such files)" if len(paths) > 1 else ""
         message = f"`{paths[0]}` lies {where} `{folder}NAME/`, so Claude Code loads no skill from it{more}"
         if source := files.source(paths[0]):
@@ -77,22 +87,22 @@ def note_no_skills(files: Files, naming: Iterable[str]) -> None:
         path
         for path in paths
         if not path.startswith(folders)
-        and path != f"{_OWN}{_SKILL}"
+        and path != f"{_OWN}{SKILL}"
         and PurePosixPath(path).stem.lower() not in _PAGES
     ]
     if texts:
         known = {each for text in _read(files, (*naming, _MEMORY)) for each in _named_in(text)}
         texts = [path for path in texts if known.isdisjoint(_names(path))]
-    message = f"is no `{_OWN}NAME/{_SKILL}`, so Claude Code loads no skill from it"
-    _note(files, texts, message, f"a skill is the file `{_SKILL}` of a folder of `{_OWN.rstrip('/')}` itself")
+    message = f"is no `{_OWN}NAME/{SKILL}`, so Claude Code loads no skill from it"
+    _note(files, texts, message, f"a skill is the file `{SKILL}` of a folder of `{_OWN.rstrip('/')}` itself")
     message = (
-        f"is not called `{_SKILL}`, so Claude Code loads no skill from it where capitals count, as on Linux"
+        f"is not called `{SKILL}`, so Claude Code loads no skill from it where capitals count, as on Linux"
     )
     _note(
         files,
-        [path for path in small if f"{path[: -len(_SKILL)]}{_SKILL}" not in paths],
+        [path for path in small if f"{path[: -len(SKILL)]}{SKILL}" not in paths],
         message,
-        f"call it `{_SKILL}`",
+        f"call it `{SKILL}`",
     )
 
 
@@ -104,7 +114,7 @@ def _with_reports(folders: Iterable[str]) -> tuple[str, ...]:
 def _is_small(path: str) -> bool:
     """Whether a file would be a skill if capitals made no difference."""
     folder, _, name = path.removeprefix(_OWN).partition("/")
-    return bool(folder) and name != _SKILL and name.lower() == _SKILL.lower()
+    return bool(folder) and name != SKILL and name.lower() == SKILL.lower()
 
 
 def _read(files: Files, paths: Iterable[str]) -> Iterator[str]:

@@ -24,6 +24,7 @@ from llmdo.features.copilot.elsewhere import note_elsewhere
 from llmdo.features.copilot.handoffs import kept
 from llmdo.features.copilot.keys import KEYS, PROMPT_KEYS, names_tools
 from llmdo.features.copilot.names import FOLDER, agents_in, is_below, name_of, names_in, note_inexact, stem_of
+from llmdo.features.copilot.quoted import bare, grants_of, note_quoted
 from llmdo.features.copilot.tools import IN_EDITOR, KnownServer, Tools, Where
 from llmdo.features.copilot.unknown_names import UnknownNames
 from llmdo.features.copilot.variants import (
@@ -253,6 +254,8 @@ class _CopilotFileReader:
         elif self.where.cloud:
             own_servers.judge(self.reader.files, self.text.document)
         self.judge_names()
+        if not self._is_in_vs_code_alone:
+            note_quoted(self.reader.files, self._given() or (), self.header)
 
     def judge_names(self) -> None:
         """Notes the names of tools that are none."""
@@ -280,11 +283,7 @@ class _CopilotFileReader:
             header=header,
             description=description if isinstance(description, str) else None,
             model=model if isinstance(model, str) else None,
-            grants=tuple(
-                tools.every(at)
-                if tool_names is None
-                else [grant for name, place in tool_names for grant in tools.of(name, place)]
-            ),
+            grants=tuple(tools.every(at) if tool_names is None else grants_of(tools, tool_names, header)),
             calls=(*calls, *handoffs),
             hands_over=self._keys_of_handoffs if handoffs else "",
             events=hook_events(self.reader.files, self._place("hooks")),
@@ -324,7 +323,7 @@ class _CopilotFileReader:
     def calls_on_command_line(self) -> bool:
         """Whether the command line, which heeds no `target`, gives it a tool to call agents."""
         tools, given = Tools(Where(cloud=True, editor=True), {}), self._given()
-        calls = given is None or any(tools.delegates_in_cloud(name) for name, _ in given)
+        calls = given is None or any(map(tools.delegates_in_cloud, bare(given, self.header)))
         return calls and not self._is_in_vs_code_alone
 
     def _servers(self) -> Mapping[str, KnownServer]:

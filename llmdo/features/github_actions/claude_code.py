@@ -55,6 +55,7 @@ from llmdo.features.github_actions.tokens import (
     granted,
     token_of,
 )
+from llmdo.features.github_actions.torn_rules import torn_rules, with_its_flag
 from llmdo.features.github_actions.workflow import TokenPermissions, Variable
 from llmdo.foreign import reading
 from llmdo.foreign.commands import commands
@@ -154,6 +155,7 @@ def claude_problems(site: Site, tree: Checkout) -> Iterator[Diagnostic]:
         yield _without_token(site)
     options = claude_options(site)
     settings = _settings(site, tree, options)
+    yield from torn_rules(site, options)
     yield from missing_servers(site, tree, settings, options)
     mode = options.mode
     if mode is None and options.rest == "blocked" and not has_client(site, IGNORES_BYPASS):
@@ -345,9 +347,10 @@ def _bash(
                 alike = [each for each in rules if _is_alike(site, each, rule)]
                 if alike[0] is not rule:
                     continue
-                narrower = _without(site, alike)
+                narrower, its = _without(site, alike)
                 for grant in _by_pattern(site, token, rule.pattern or "", rule.at):
-                    yield replace(grant, narrower=narrower) if narrower and grant.at == rule.at else grant
+                    is_own = narrower and grant.at == rule.at
+                    yield replace(grant, narrower=narrower, narrower_at=its) if is_own else grant
     if options.rest == "needs_approval" and first.decision == "needs_approval":
         yield from by_shell(site, token, "Bash", at, "needs_approval")
 
@@ -365,20 +368,22 @@ def _by_pattern(site: Site, token: TokenPermissions | None, pattern: str, at: Pl
     yield from by_command(site, token, pattern or "*", "Bash", at, asked=_asked(site), is_exact=exact)
 
 
-def _without(site: Site, rules: Sequence[PermissionRule]) -> str | None:
-    """The edit that takes out several rules, each as its file has it, or refuses what the action itself allows.
+def _without(site: Site, rules: Sequence[PermissionRule]) -> tuple[str | None, Place | None]:
+    """The edit that takes out several rules, or one with its flag, or refuses what the action itself allows.
 
-    None for a single rule of a file.
+    With the place of the flag. None for a single rule that is in a list with others, or in a file.
     """
     if own := next((each for each in rules if is_of_action(site, each)), None):
-        return f"write {without_tool(site, own.text)}"
+        return f"write {without_tool(site, own.text)}", None
     if len(rules) == 1:
-        return None
+        flagged = with_its_flag(site, rules[0])
+        return (f"take `{flagged[0]}` out", flagged[1]) if flagged else (None, None)
     places = [place(each.at.location) for each in rules]
     names = [f"`{excerpt(each.text, LONGEST)}`" for each in rules]
     if len({*names}) == 1:
-        return f"take {names[0]} out at {' and at '.join(places)}"
-    return f"take out {' and '.join(f'{name} at {at}' for name, at in zip(names, places, strict=True))}"
+        return f"take {names[0]} out at {' and at '.join(places)}", None
+    parts = (f"{name} at {at}" for name, at in zip(names, places, strict=True))
+    return f"take out {' and '.join(parts)}", None
 
 
 def _is_alike(site: Site, rule: PermissionRule, other: PermissionRule) -> bool:

@@ -62,6 +62,9 @@ _OF_V1 = {"claude-code-action": ("prompt", "claude_args"), "claude-code-base-act
 
 TOOL = re.compile(r"[^,()\s\"']+(?:\([^()]*(?:\([^()]*\)[^()]*)*\))?")
 _INSERTED = re.compile(r"\$\{\{[^\n]*?\}\}")
+_FLAG = re.compile(r"--?[A-Za-z]")
+_FLAG_OF_ACTION = re.compile(r"--[A-Za-z]")
+"""A flag as the action knows it: `-C` is a value."""
 _QUOTED = re.compile(r"\"[^\"]*\"|'[^']*'")
 _UNQUOTED = re.compile(rf"(?:{_QUOTED.pattern}|[^\s\"'()|&;<>])+")
 """A word that ends at a blank or a sign of the shell."""
@@ -116,6 +119,8 @@ class ClaudeOptions:
     mode: tuple[str, Place] | None = None
     servers: list[tuple[str, Place]] = field(default_factory=list)
     settings: list[tuple[str, Place]] = field(default_factory=list)
+    torn: list[tuple[str, str]] = field(default_factory=list)
+    """The rules that the action tears at their blanks, each with its flag: they are about nothing."""
     unknown: Place | None = None
     """The place of options known only at run time."""
     rest: Decision = "blocked"
@@ -245,11 +250,11 @@ def _from_words(
 ) -> None:
     """The options in the flags of a command line."""
     lists = {"allowedtools": options.allowed, "disallowedtools": options.denied}
-    for flag, values in _flags(words):
+    for flag, values in _flags(words, _FLAG if is_command else _FLAG_OF_ACTION):
         name = flag.replace("-", "").lower()
         values = [_resolved(value, site) for value in values]
         if name in lists:
-            _list(options, lists[name], " ".join(values), at)
+            _list(options, lists[name], " ".join(values) if is_command else _whole(options, values, flag), at)
         elif name == "permissionmode" and values:
             options.mode = (values[0], site.spot(at, values[0]))
             options.rest = "needs_approval" if values[0] == "auto" else "blocked"
@@ -269,18 +274,31 @@ def _from_words(
             options.unknown = at
 
 
-def _flags(words: Sequence[str]) -> Iterator[tuple[str, list[str]]]:
+def _flags(words: Sequence[str], form: re.Pattern[str]) -> Iterator[tuple[str, list[str]]]:
     """Each flag with the words that follow it; those before the first have none."""
     flag = ""
     values: list[str] = []
     for word in words:
-        if re.match(r"--?[A-Za-z]", word):
+        if form.match(word):
             yield flag, values
             flag, equals, value = word.partition("=")
             values = [value] if equals else []
         else:
             values.append(word)
     yield flag, values
+
+
+def _whole(options: ClaudeOptions, values: Sequence[str], flag: str) -> str:
+    """The values of a list but for rules in no quotes with a blank within, which are noted.
+
+    The action hands Claude Code what it splits at blanks with commas between, so `Bash(gh pr:*)` is `Bash(gh,pr:*)`.
+    """
+    values = [_INSERTED.sub(EXPRESSION, value) for value in values]
+    own = {*TOOL.findall(",".join(values))}
+    tools = TOOL.findall(" ".join(values))
+    torn = [each for each in tools if "(" in each and each not in own]
+    options.torn += [(each, flag.lower()) for each in torn]
+    return ",".join(each for each in tools if each not in torn)
 
 
 def _list(options: ClaudeOptions, listed: list[tuple[str, Place]], value: str, at: Place) -> None:
