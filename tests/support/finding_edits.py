@@ -12,6 +12,7 @@ import yaml
 from llmdo.base.diagnostic import place
 from llmdo.base.source import Location, Span
 from llmdo.base.values import replace
+from tests.support.codex_rules import by_words
 from tests.support.edited_files import Edited, NotMadeError, Pair, below, merged, pairs_of, start_of, style_of
 from tests.support.finding_headers import (
     above,
@@ -541,8 +542,12 @@ _IN_FILES = re.compile(
 )
 _KEY = r"`(?P<key>[^`]+)`"
 _ONE_INSTEAD = r"`[^`]+`(?: in `settings`| of the step)? for `\w+`(?: in `claude_args`)?"
+_ASKS = r"(?P<asks>, with `decision = \"prompt\"`)?"
 _FORMS: tuple[tuple[re.Pattern[str], Callable[[Edited, re.Match[str], Diagnostic], None]], ...] = (
     (re.compile(r"(?:delete every|indent with|put the text in quotes|write a blank behind).*, and (?:indent|put|take|write) .*"), _step_by_step),
+    (re.compile(rf"write `pattern = \[(?P<parts>[^`]*)\]`{_ASKS}"), by_words),
+    (re.compile(rf"write a rule for each, (?P<patterns>`[^`]+`(?:, `[^`]+`)*){_ASKS}"), by_words),
+    (re.compile(rf"give (?P<keeps>it|each) a rule of its own, (?P<patterns>`[^`]+`(?:, `[^`]+`)*?){_ASKS}"), by_words),
     (re.compile(r"indent with spaces"), untabbed),
     (re.compile(r"write a blank behind the colon of (?P<keys>`[^`]+`(?:(?:, | and )`[^`]+`)*)"), spaced),
     (re.compile(r"write a blank behind each colon in its header"), spaced),

@@ -13,9 +13,10 @@ from llmdo.features.codex import AGENTS, CONFIG, FOLDER, HOOKS, PROFILES, RULES
 from llmdo.features.codex.client import events_of
 from llmdo.features.codex.declared import LostFile, file_of, first_of_each, lost_file, note_lost
 from llmdo.features.codex.hooks import note_faults, note_file
+from llmdo.features.codex.rules import AllowedCommands, allowed_commands
 from llmdo.features.codex.settings import MODELS, ConfigLayer, ConfigLayers, approvals_of, sandbox_of
 from llmdo.features.codex.table import SPAWNS
-from llmdo.features.codex.tools import AllowedCommands, CodexTools, allowed_commands, judge_servers
+from llmdo.features.codex.tools import CodexTools, judge_servers
 from llmdo.features.codex.types import OF_AGENTS, as_type, is_fit, misfits
 from llmdo.features.codex.unheeded import OF_SESSION, Unheeded, note_unheeded
 from llmdo.foreign.files import COUNTS, Files, folder_place, renaming
