@@ -461,7 +461,8 @@ def _of_codex(given: Grant, at: Place) -> Instead | None:
         return Instead(f'write `{_SEARCH_OF_CODEX} = "disabled"`', "") if is_set else None
     rules = f"{'rules' if len(given.unasked_by) > 1 else 'rule'} for {_rules_of(given)}"
     if at.location.path.endswith(".rules"):
-        which = f"the {rules}" if len(given.unasked_by) > 1 else "this rule"
+        names_none = "" if "decision" in table(at.data) else ", which names none and so allows"
+        which = f"the {rules}" if len(given.unasked_by) > 1 else f"this rule{names_none}"
         return Instead(f'write `decision = "prompt"` into {which}', ASKED)
     instead = _of_sandbox(given, at)
     if not given.unasked_by:

@@ -360,7 +360,11 @@ def _into_settings(files: Edited, match: re.Match[str], each: Diagnostic) -> Non
     own = next(own for own in reversed(files.chain(path, offset)) if own.name == match["input"])
     more: Any = json.loads(f"{{{match['line']}}}")
     more = {match["key"]: more} if match["key"] else more
-    settings = json.dumps(merged(json.loads(str(own.value.value)), more)).replace("'", "''")
+    try:
+        old = json.loads(str(own.value.value))
+    except json.JSONDecodeError as error:  # as with an expression in place of a value
+        raise NotMadeError("no JSON") from error
+    settings = json.dumps(merged(old, more)).replace("'", "''")
     files.set_pair(path, own, f"{match['input']}: '{settings}'")
     del each
 

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from llmdo.base.source import Source
+    from llmdo.base.values import Json
     from llmdo.foreign.files import Files
     from llmdo.policy.authority import Capability
     from llmdo.syntax.document import Route
@@ -70,13 +71,12 @@ def allowed_commands(files: Files, source: Source) -> Iterator[AllowedCommands]:
     spans: dict[Route, tuple[Span, Span]] = {
         ("rules", number): (_span(call), _span(call)) for number, call in enumerate(calls)
     }
-    document = Document(source, {"rules": [None] * len(calls)}, lambda: spans)
-    for number, call in enumerate(calls):
+    written = [_arguments(call) for call in calls]
+    data: Json = [dict.fromkeys(each) for each in written]
+    document = Document(source, {"rules": data}, lambda: spans)
+    for number, arguments in enumerate(written):
         at = Place(document, ("rules", number))
-        arguments = {each.arg: each.value for each in call.keywords}
-        pattern, decision, *_ = [*call.args, None, None]
-        decision = arguments.get("decision", decision)
-        words = _words(arguments.get("pattern", pattern))
+        decision, words = arguments.get("decision"), _words(arguments.get("pattern"))
         if words and not _may_begin(files, at, words, decision):
             continue
         if isinstance(decision, ast.Constant) and decision.value != _ALLOW:
@@ -148,10 +148,11 @@ def _are_commands(words: Sequence[Sequence[str]]) -> bool:
 
 def _by_word(words: Sequence[Sequence[str]], number: int, several: Sequence[str], *, keeps_all: bool) -> str:
     """The change by which each word of a rule is one; `several` are those at `number` that are not."""
+    patterns: list[list[str | list[str]]]
     if _are_commands(words):
         patterns = [_split(each, keeps_all=keeps_all) for (each,) in words]
     else:
-        parts = [each[0] if len(each) == 1 else [*each] for each in words]
+        parts: list[str | list[str]] = [each[0] if len(each) == 1 else [*each] for each in words]
         above = [*parts[:number]]
         below = [
             part
@@ -170,7 +171,7 @@ def _by_word(words: Sequence[Sequence[str]], number: int, several: Sequence[str]
     return f"give {'each' if texts[1:] else 'it'} a rule of its own, {listed}"
 
 
-def _split(command: str, *, keeps_all: bool) -> list[str]:
+def _split(command: str, *, keeps_all: bool) -> list[str | list[str]]:
     """The words of a command; without what only begins one, as `if=` does, unless that would allow more."""
     first, *rest = command.split()
     return [first, *(each for each in rest if keeps_all or not each.endswith("="))]
@@ -190,6 +191,12 @@ def _calls(source: Source) -> list[ast.Call] | None:
         and isinstance(node.value.func, ast.Name)
         and node.value.func.id == _RULE
     ]
+
+
+def _arguments(call: ast.Call) -> dict[str, ast.expr]:
+    """The arguments of a rule by their names, of which the first two may lack theirs."""
+    unnamed = dict(zip(("pattern", "decision"), call.args, strict=False))
+    return unnamed | {each.arg: each.value for each in call.keywords if each.arg}
 
 
 def _words(pattern: ast.expr | None) -> list[list[str]]:
