@@ -33,6 +33,7 @@ from tests.support.finding_headers import (
     moved_down,
     own_line,
     spaced,
+    this_line,
     untabbed,
     unwrapped,
 )
@@ -606,6 +607,7 @@ _FORMS: tuple[tuple[re.Pattern[str], Callable[[Edited, re.Match[str], Diagnostic
     (re.compile(r"put the text, with the indented lines below it, in double quotes(?:,.*,)? if .*"), all_in_quotes),
     (re.compile(r"write the list behind `tools:`, in the same line"), behind_key),
     (re.compile(rf"write a line {_LINE} above it"), above),
+    (re.compile(rf"write {_LINE} in place of this line"), this_line),
     (re.compile(rf"write {_LINE} below the last key"), fence_below),
     (re.compile(rf"write {_LINE} below line (?P<number>\d+), as .*"), below_line),
     (re.compile(rf"write {_LINE} before it(?:, and (?P<more>`[^`]+` under `[^`]+`) \((?P<at>[^()]+)\))?"), _before_step),

@@ -166,6 +166,12 @@ def above(files: Edited, match: re.Match[str], each: Diagnostic) -> None:
     files.put(path, first, first, f"{match['line']}\n")
 
 
+def this_line(files: Edited, match: re.Match[str], each: Diagnostic) -> None:
+    path, start, end = stretch(files, each)
+    text = files.text(path)
+    files.put(path, text.rfind("\n", 0, start) + 1, text.index("\n", end), match["line"])
+
+
 def below_line(files: Edited, match: re.Match[str], each: Diagnostic) -> None:
     lines = files.text(each.at.path).splitlines(keepends=True)
     start = sum(map(len, lines[: int(match["number"])]))
