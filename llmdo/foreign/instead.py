@@ -372,6 +372,7 @@ def in_a_header(at: Place) -> str:
     if late := late_header(source):
         where = "with `---` as its first line" if late.is_misspelt else "moved up to the start of the file"
         where = "without the first line and the last one of the file" if late.is_wrapped else where
+        where = "with a line `---` above its first line" if late.is_unopened else where
         return f" in its header, {where}"
     if source.text.startswith("---"):
         return ""

@@ -58,6 +58,12 @@ def first_line(files: Edited, match: re.Match[str], each: Diagnostic) -> None:
     files.put(path, 0, text.find("\n") + 1, f"---\n{line}")
 
 
+def opened(files: Edited, match: re.Match[str], each: Diagnostic) -> None:
+    """Opens a header above the first line of its file, and writes a line into it."""
+    files.text(each.at.path)
+    files.put(each.at.path, 0, 0, f"---\n{match['line']}\n")
+
+
 def moved_down(files: Edited, match: re.Match[str], each: Diagnostic) -> None:
     """Moves what stands above a header below it, and writes a line into it if the hint has one."""
     path, text = each.at.path, files.text(each.at.path)
