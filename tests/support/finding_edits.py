@@ -174,7 +174,8 @@ def _now_called(files: Edited, match: re.Match[str], each: Diagnostic) -> None:
         return
     path, start, end = stretch(files, each)
     if path.endswith(".yml"):
-        _moved_in_text(files, path, files.chain(path, start)[-1], files.text(path)[start:end], new)
+        if not _moved_in_text(files, path, files.chain(path, start)[-1], files.text(path)[start:end], new):
+            raise NotMadeError("no JSON")
         return
     data = yaml.safe_load(files.text(path))
     more: Any = data.pop(names_in(each.message)[0])
