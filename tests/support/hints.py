@@ -40,7 +40,9 @@ _OTHERS = re.compile(
     r"|nor does any without a rule|so its agent changes as well"
 )
 """The words by which a hint says that other agents change as well."""
-_SETTINGS = re.compile(r"\(\S*(?:\.claude/settings\S*\.json|\.codex/config\.toml)(?::\d+:\d+)?\)")
+_SETTINGS = re.compile(
+    r"\(\S*(?:\.claude/settings\S*\.json|\.codex/config\.toml|\.codex/rules/\S+\.rules)(?::\d+:\d+)?\)"
+)
 """A place in settings that are those of all agents, as whoever reads it sees."""
 _ALIKE = re.compile(r", which \d+ files name$")
 """The end of a finding about several files, of which an edit leaves fewer."""
