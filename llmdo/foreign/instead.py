@@ -374,6 +374,7 @@ def in_a_header(at: Place) -> str:
     if late := late_header(source):
         where = "with `---` as its first line" if late.is_misspelt else "moved up to the start of the file"
         where = "without the first line and the last one of the file" if late.is_wrapped else where
+        where = "with a line `---` above its first line" if late.is_unopened else where
         return f" in its header, {where}"
     if source.text.startswith("---"):
         return ""
@@ -463,7 +464,8 @@ def _of_codex(given: Grant, at: Place) -> Instead | None:
         return Instead(f'write `{_SEARCH_OF_CODEX} = "disabled"`', "") if is_set else None
     rules = f"{'rules' if len(given.unasked_by) > 1 else 'rule'} for {_rules_of(given)}"
     if at.location.path.endswith(".rules"):
-        which = f"the {rules}" if len(given.unasked_by) > 1 else "this rule"
+        names_none = "" if "decision" in table(at.data) else ", which names none and so allows"
+        which = f"the {rules}" if len(given.unasked_by) > 1 else f"this rule{names_none}"
         return Instead(f'write `decision = "prompt"` into {which}', ASKED)
     instead = _of_sandbox(given, at)
     if not given.unasked_by:

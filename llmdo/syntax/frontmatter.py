@@ -28,6 +28,8 @@ _OPENED = re.compile(r"`{3,}|~{3,}")
 """The signs that open a block of code, of which it takes as many to close it."""
 MOVE_DOWN = "move what stands above the header below it"
 """The hint for a header that does not begin its file."""
+OPEN = f"write a line `{FENCE}` above it"
+"""The hint for a header that lacks its first line."""
 
 
 _DASHES = re.compile(r"(?:--?|-{4,})[ \t]*")
@@ -37,7 +39,7 @@ class LateHeader(NamedTuple):
     """A header that is none, as something stands above it, blank lines, other dashes than three, or a header."""
 
     above: Location
-    """The first line of what stands there; its own first line if that is a header."""
+    """The first line of what stands there; its own first line if that is a header, or if nothing does."""
     keys: frozenset[str]
     is_misspelt: bool = False
     """Whether what stands there is a line of dashes, meant as the first of the header."""
@@ -47,6 +49,8 @@ class LateHeader(NamedTuple):
     """Whether nothing but blank lines stands there."""
     is_wrapped: bool = False
     """Whether what stands there opens a block of code that the last line closes."""
+    is_unopened: bool = False
+    """Whether nothing stands there but its own first line, which lacks the `---` above it."""
 
     @property
     def fault(self) -> str:
@@ -55,6 +59,8 @@ class LateHeader(NamedTuple):
             return "the header above this one counts alone"
         if self.is_below_blanks:
             return "blank lines stand above the `---`"
+        if self.is_unopened:
+            return "no `---` stands above this line"
         return "this is not the `---`" if self.is_misspelt else "this stands above the `---`"
 
     @property
@@ -64,6 +70,8 @@ class LateHeader(NamedTuple):
             return "make one header of the two"
         if self.is_below_blanks:
             return "delete the blank lines above it"
+        if self.is_unopened:
+            return OPEN
         if self.is_wrapped:
             return "take the first line and the last one out"
         return "write `---` as the first line" if self.is_misspelt else MOVE_DOWN
@@ -150,12 +158,17 @@ def _without_header(source: Source, problem: Diagnostic) -> WorkerText:
 
 
 def late_header(source: Source) -> LateHeader | None:
-    """The header with keys of an agent below a comment, a title or blank lines; None without one, and in a sample."""
+    """The header with keys of an agent below a comment, a title or blank lines, or without its first line.
+
+    None without one, and in a sample.
+    """
     lines = source.text.split("\n")
     fences = [number for number, line in enumerate(lines) if line.rstrip() == FENCE]
     start, end, *_ = [*fences, 0, 0]
     if _DASHES.fullmatch(lines[0]) and (keys := _keys_between(lines, 0, start)):
         return LateHeader(source.location(Span(1, 1, 1, len(lines[0]) + 1)), keys, is_misspelt=True)
+    if keys := _keys_above(lines, start):
+        return LateHeader(source.location(Span(1, 1, 1, len(lines[0]) + 1)), keys, is_unopened=True)
     first = next((number for number, line in enumerate(lines[:start]) if line.strip()), None)
     is_wrapped = first is not None and first == start - 1 and _is_wrapped(lines, first)
     if not start or (not is_wrapped and any(line.lstrip().startswith(_CODE) for line in lines[:start])):
@@ -163,6 +176,13 @@ def late_header(source: Source) -> LateHeader | None:
     keys, above = _keys_between(lines, start, end), first or 0
     at = source.location(Span(above + 1, 1, above + 1, len(lines[above]) + 1))
     return LateHeader(at, keys, is_below_blanks=first is None, is_wrapped=is_wrapped) if keys else None
+
+
+def _keys_above(lines: Sequence[str], end: int) -> frozenset[str]:
+    """The keys of a header from the first line on; none if anything else stands there."""
+    if not all(_KEY.match(line) or line[:1] in ("", " ", "\t", "#", "-") for line in lines[:end]):
+        return frozenset()
+    return _keys_between(lines, -1, end) if _KEY.match(lines[0]) else frozenset()
 
 
 def _is_wrapped(lines: Sequence[str], first: int) -> bool:
@@ -227,6 +247,7 @@ def _written(lines: Iterable[str]) -> Iterator[str]:
 def _no_header(source: Source) -> Diagnostic:
     if (late := late_header(source)) and not late.is_below_blanks:
         fault = "this is not its `---`" if late.is_misspelt else "this stands above it"
+        fault = late.fault if late.is_unopened else fault
         message = f"a worker starts with a header, and {fault}"
         return finding("LDO109", late.above, message, hint=late.hint)
     first = re.match(r"\s*(\S[^\n]*)?", source.text)

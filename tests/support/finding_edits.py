@@ -12,6 +12,7 @@ import yaml
 from llmdo.base.diagnostic import place
 from llmdo.base.source import Location, Span
 from llmdo.base.values import replace
+from tests.support.codex_rules import by_words
 from tests.support.edited_files import Edited, NotMadeError, Pair, below, merged, pairs_of, start_of, style_of
 from tests.support.finding_headers import (
     above,
@@ -30,8 +31,10 @@ from tests.support.finding_headers import (
     indented_less,
     joined,
     moved_down,
+    opened,
     own_line,
     spaced,
+    this_line,
     unquoted,
     untabbed,
     unwrapped,
@@ -180,7 +183,8 @@ def _now_called(files: Edited, match: re.Match[str], each: Diagnostic) -> None:
         return
     path, start, end = stretch(files, each)
     if path.endswith(".yml"):
-        _moved_in_text(files, path, files.chain(path, start)[-1], files.text(path)[start:end], new)
+        if not _moved_in_text(files, path, files.chain(path, start)[-1], files.text(path)[start:end], new):
+            raise NotMadeError("no JSON")
         return
     data = yaml.safe_load(files.text(path))
     more: Any = data.pop(names_in(each.message)[0])
@@ -368,7 +372,11 @@ def _into_settings(files: Edited, match: re.Match[str], each: Diagnostic) -> Non
     own = next(own for own in reversed(files.chain(path, offset)) if own.name == match["input"])
     more: Any = json.loads(f"{{{match['line']}}}")
     more = {match["key"]: more} if match["key"] else more
-    settings = json.dumps(merged(json.loads(str(own.value.value)), more)).replace("'", "''")
+    try:
+        old = json.loads(str(own.value.value))
+    except json.JSONDecodeError as error:  # as with an expression in place of a value
+        raise NotMadeError("no JSON") from error
+    settings = json.dumps(merged(old, more)).replace("'", "''")
     files.set_pair(path, own, f"{match['input']}: '{settings}'")
     del each
 
@@ -553,8 +561,12 @@ _IN_FILES = re.compile(
 )
 _KEY = r"`(?P<key>[^`]+)`"
 _ONE_INSTEAD = r"`[^`]+`(?: in `settings`| of the step)? for `\w+`(?: in `claude_args`)?"
+_ASKS = r"(?P<asks>, with `decision = \"prompt\"`)?"
 _FORMS: tuple[tuple[re.Pattern[str], Callable[[Edited, re.Match[str], Diagnostic], None]], ...] = (
     (re.compile(r"(?:delete every|indent with|put the text in quotes|write a blank behind).*, and (?:indent|put|take|write) .*"), _step_by_step),
+    (re.compile(rf"write `pattern = \[(?P<parts>[^`]*)\]`{_ASKS}"), by_words),
+    (re.compile(rf"write a rule for each, (?P<patterns>`[^`]+`(?:, `[^`]+`)*){_ASKS}"), by_words),
+    (re.compile(rf"give (?P<keeps>it|each) a rule of its own, (?P<patterns>`[^`]+`(?:, `[^`]+`)*?){_ASKS}"), by_words),
     (re.compile(r"indent with spaces"), untabbed),
     (re.compile(r"leave the quotes out"), unquoted),
     (re.compile(r"write a blank behind the colon of (?P<keys>`[^`]+`(?:(?:, | and )`[^`]+`)*)"), spaced),
@@ -599,6 +611,8 @@ _FORMS: tuple[tuple[re.Pattern[str], Callable[[Edited, re.Match[str], Diagnostic
     (re.compile(r"leave (?P<every>every )?`-{3,}` out of (?:the|its) header"), cut_out),
     (re.compile(rf"write `---` as the first line(?:, and write {_LINE} in its header)?"), first_line),
     (re.compile(rf"write {_LINE} in its header, with `---` as its first line"), first_line),
+    (re.compile(rf"write {_LINE} in its header, with a line `---` above its first line"), opened),
+    (re.compile(rf"write a line `---` above it, and write {_LINE} in its header"), opened),
     (re.compile(r"delete the `(?P<text>[^`]+)`"), deleted),
     (re.compile(r"delete (?:every blank and empty line around (?:it|the `---` that opens its header)|the blank lines above it)"), blank_out),
     (re.compile(rf"move what stands above the header below it(?:, and write {_LINE} in its header)?"), moved_down),
@@ -611,6 +625,7 @@ _FORMS: tuple[tuple[re.Pattern[str], Callable[[Edited, re.Match[str], Diagnostic
     (re.compile(r"put the text, with the indented lines below it, in double quotes(?:,.*,)? if .*"), all_in_quotes),
     (re.compile(r"write the list behind `tools:`, in the same line"), behind_key),
     (re.compile(rf"write a line {_LINE} above it"), above),
+    (re.compile(rf"write {_LINE} in place of this line"), this_line),
     (re.compile(rf"write {_LINE} below the last key"), fence_below),
     (re.compile(rf"write {_LINE} below line (?P<number>\d+), as .*"), below_line),
     (re.compile(rf"write {_LINE} before it(?:, and (?P<more>`[^`]+` under `[^`]+`) \((?P<at>[^()]+)\))?"), _before_step),

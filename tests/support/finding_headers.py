@@ -58,6 +58,12 @@ def first_line(files: Edited, match: re.Match[str], each: Diagnostic) -> None:
     files.put(path, 0, text.find("\n") + 1, f"---\n{line}")
 
 
+def opened(files: Edited, match: re.Match[str], each: Diagnostic) -> None:
+    """Opens a header above the first line of its file, and writes a line into it."""
+    files.text(each.at.path)
+    files.put(each.at.path, 0, 0, f"---\n{match['line']}\n")
+
+
 def moved_down(files: Edited, match: re.Match[str], each: Diagnostic) -> None:
     """Moves what stands above a header below it, and writes a line into it if the hint has one."""
     path, text = each.at.path, files.text(each.at.path)
@@ -173,6 +179,12 @@ def above(files: Edited, match: re.Match[str], each: Diagnostic) -> None:
     path, start, _ = stretch(files, each)
     first = files.text(path).rfind("\n", 0, start) + 1
     files.put(path, first, first, f"{match['line']}\n")
+
+
+def this_line(files: Edited, match: re.Match[str], each: Diagnostic) -> None:
+    path, start, end = stretch(files, each)
+    text = files.text(path)
+    files.put(path, text.rfind("\n", 0, start) + 1, text.index("\n", end), match["line"])
 
 
 def below_line(files: Edited, match: re.Match[str], each: Diagnostic) -> None:

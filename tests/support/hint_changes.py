@@ -436,8 +436,9 @@ def _rules(files: Edited, match: re.Match[str], place: str) -> None:
             number += 1
             start, end = _span(files, each, call)
             if (pattern in wanted) if wanted else (offset is not None and start <= offset < end):
-                new = re.sub(r'decision\s*=\s*"\w+"', 'decision="prompt"', text)
-                new = new if "decision" in text else f'{text[:-1].rstrip().rstrip(",")}, decision="prompt")'
+                new = f'{text[:-1].rstrip().rstrip(",")}, decision="prompt")'
+                if any(given.arg == "decision" for given in call.keywords):
+                    new = re.sub(r'decision\s*=\s*"\w+"', 'decision="prompt"', text)
                 files.put(each, start, end, new)
                 done += 1
     if done < max(1, len(wanted)):
@@ -627,7 +628,7 @@ _FORMS: tuple[tuple[re.Pattern[str], Callable[[Edited, re.Match[str], str], None
     (re.compile(rf"write {_LINE}(?: or the like)? in place of `(?P<name>[^`]+)`"), _in_place),
     (re.compile(rf"write {_LINE} under `(?P<key>permissions)`, or deny `[^`]+`"), _contents),
     (re.compile(rf"write {_LINE}(?: or the like)? under `(?P<key>[^`]+)`(?: of `(?P<path>[^`]+)`)?"), _under),
-    (re.compile(r"write (?:(?P<first>`[^`]+`), and )?`decision = \"prompt\"` into (?:this rule|the rules? for (?P<names>.*))"), _rules),
+    (re.compile(r"write (?:(?P<first>`[^`]+`), and )?`decision = \"prompt\"` into (?:this rule(?:, which names none and so allows)?|the rules? for (?P<names>.*))"), _rules),
     (re.compile(rf"write {_LINE} into `(?P<name>OPENCODE_\w+)` under `(?P<key>env)`"), _into_env),
     (re.compile(rf"write {_LINE} into `(?P<key>[^`]+)`"), _into),
     (re.compile(r"write `(?P<line>\"disabled\": true)` for `(?P<name>[^`]+)`"), _disabled),

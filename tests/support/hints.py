@@ -41,7 +41,7 @@ _OTHERS = re.compile(
 )
 """The words by which a hint says that other agents change as well."""
 _SETTINGS = re.compile(
-    r"\(\S*(?:\.claude/settings\S*\.json|\.codex/config\.toml|\.gemini/settings\.json)(?::\d+:\d+)?\)"
+    r"\((?:\S*(?:\.claude/settings\S*\.json|\.codex/config\.toml|\.gemini/settings\.json|\.codex/rules/\S+\.rules))(?::\d+:\d+)?\)"
 )
 """A place in settings that are those of all agents, as whoever reads it sees."""
 _ALIKE = re.compile(r", which \d+ files name$")

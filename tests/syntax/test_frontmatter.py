@@ -107,6 +107,11 @@ def test_a_first_line_of_other_dashes_is_told_to_be_three(dashes: str) -> None:
         ("# Title\n---\nSome text\nname: a\n---\n", None),
         ("# Title\n```\n---\nname: a\n---\n```\n", None),
         ("# Title\n---\n\n---\nname: a\n---\n", None),
+        ("name: a\ntools:\n  - x\n---\nBody\n", (1, {"name", "tools"})),
+        ("name: a\n\n# what\ntools: x\n---\nBody\n---\n", (1, {"name", "tools"})),
+        ("name: a\nBody\n---\n", None),
+        ("other: a\n---\nBody\n", None),
+        ("name: a\nBody\n", None),
     ],
 )
 def test_a_header_below_something_else_is_known(text: str, late: tuple[int, set[str]] | None) -> None:

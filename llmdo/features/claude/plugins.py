@@ -193,8 +193,7 @@ class _PluginReader:
                 "`agents` names a folder, not files that end in `.md`, so Claude Code installs no such plugin"
             )
             self.files.note("LDO151", folder, message, self._instead_of_folder(folder))
-            return self._refused(name, at)
-        if self._has_other_form():
+        if self._has_other_form() or folder:
             return self._refused(name, at)
         if any(each.document.problems for each in self.declared):
             return self._refused(name, at)
@@ -243,6 +242,7 @@ class _PluginReader:
             if each.route[0] == key
             and isinstance(each.data, str)
             and not each.data.startswith((".", "/", "~"))
+            and (key != "agents" or _is_markdown(each.data))  # a folder there is noted by itself
         ]
         if paths:
             first, *others = paths

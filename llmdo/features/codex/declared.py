@@ -2,26 +2,35 @@
 
 from __future__ import annotations
 
+import json
 import posixpath
 import re
 from operator import itemgetter
 from typing import TYPE_CHECKING
 
-from llmdo.base.diagnostic import Related, excerpt_of_end, finding
+from llmdo.base.diagnostic import Related, excerpt, excerpt_of_end, finding
+from llmdo.base.parts import text
 from llmdo.base.values import dataclass
 from llmdo.features.codex import FOLDER
-from llmdo.foreign.files import MOST_PLACES
+from llmdo.foreign.files import COUNTS, MOST_PLACES, renaming
 from llmdo.foreign.namesakes import hint_about
+from llmdo.foreign.reading import misspelt
 from llmdo.syntax.discovery import leaves
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator
+    from collections.abc import Collection, Iterable, Iterator, Mapping
 
+    from llmdo.features.codex.settings import ConfigLayer
     from llmdo.foreign.files import Files
     from llmdo.foreign.team import Agent
     from llmdo.syntax.document import Place
 
 _OF_A_COMPUTER = re.compile(r"[A-Za-z]:[\\/]|[\\/~]")
+_FILE = "config_file"
+_KEYS = frozenset({_FILE, "description", "nickname_candidates"})
+"""The keys of a declaration."""
+_OF_FILES = frozenset({"agent_file", "config", "config_path", "file", "file_path", "path"})
+"""Other keys that are meant as that of its file."""
 _WORDS = {
     "here": "leads to no file, so Codex ignores",
     "outside": "leads out of the project: without a file there, Codex ignores",
@@ -66,6 +75,38 @@ def lost_file(at: Place, written: str, paths: Iterable[str]) -> LostFile:
     )
 
 
+def note_keys(
+    files: Files, layer: ConfigLayer, role: Mapping[str, object], paths: Collection[str]
+) -> str | None:
+    """The file that a declaration names by another key than `config_file`, which is noted; None without one.
+
+    `paths` are those of all files of agents. Misspelt keys are noted as well.
+    """
+    key = None if _FILE in role else next((each for each in role if _is_of_file(each, role[each])), None)
+    for other in role:
+        if other != key and misspelt(other, _KEYS):
+            files.unknown_key(layer.place(other, of_key=True), other, _KEYS)
+    if key is None:
+        return None
+    place, written = layer.place(key, of_key=True), str(role[key])
+    hint = renaming(place, key, _FILE, counts=COUNTS)
+    meant = None if file_of(written) in paths else lost_file(place, written, paths).meant
+    if meant:
+        hint = f"write `{_FILE} = {json.dumps(meant)}` in place of this line"
+    rest = (
+        "so it does nothing"
+        if text(role.get("description")).strip()
+        else "so it ignores this declaration of an agent"
+    )
+    files.note("LDO151", place, f"Codex does not know `{excerpt(key)}`, {rest}", hint)
+    return f"{FOLDER}{meant}" if meant else file_of(written)
+
+
+def _is_of_file(key: str, value: object) -> bool:
+    """Whether a key of a declaration is meant as that of its file."""
+    return (key in _OF_FILES or misspelt(key, (_FILE,)) is not None) and text(value).endswith(".toml")
+
+
 def note_lost(files: Files, lost: Collection[LostFile]) -> None:
     """Notes declarations that Codex ignores: those alike as one finding, at the first of them."""
     for where, is_meant in dict.fromkeys((each.where, each.meant is not None) for each in lost):
@@ -79,9 +120,12 @@ def note_lost(files: Files, lost: Collection[LostFile]) -> None:
 
 
 def first_of_each(
-    files: Files, agents: Collection[tuple[tuple[str, ...], Agent]], taken: dict[str, Place]
+    files: Files,
+    agents: Collection[tuple[tuple[str, ...], Agent]],
+    taken: dict[str, Place],
+    noted: Collection[str] = (),
 ) -> Iterator[Agent]:
-    """The agents whose name is not taken yet, of one layer; the others are noted.
+    """The agents whose name is not taken yet, of one layer; the others are noted, but for those in `noted` files.
 
     Of several Codex loads the first alone, in the order of what stands before each here (watched with 0.171.0).
     """
@@ -90,6 +134,8 @@ def first_of_each(
     for _, agent in agents:
         if (other := taken[agent.name]) is agent.at:
             yield agent
+            continue
+        if agent.path in noted:
             continue
         message = f"`{agent.name}` is the name of another agent as well, so Codex does not load this one"
         related = [Related(other.location, "the other one")]

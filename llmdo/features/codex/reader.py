@@ -11,11 +11,12 @@ from llmdo.base.source import Source
 from llmdo.base.values import dataclass, field
 from llmdo.features.codex import AGENTS, CONFIG, FOLDER, HOOKS, PROFILES, RULES
 from llmdo.features.codex.client import events_of
-from llmdo.features.codex.declared import LostFile, file_of, first_of_each, lost_file, note_lost
+from llmdo.features.codex.declared import LostFile, file_of, first_of_each, lost_file, note_keys, note_lost
 from llmdo.features.codex.hooks import note_faults, note_file
+from llmdo.features.codex.rules import AllowedCommands, allowed_commands
 from llmdo.features.codex.settings import MODELS, ConfigLayer, ConfigLayers, approvals_of, sandbox_of
 from llmdo.features.codex.table import SPAWNS
-from llmdo.features.codex.tools import AllowedCommands, CodexTools, allowed_commands, judge_servers
+from llmdo.features.codex.tools import CodexTools, judge_servers
 from llmdo.features.codex.types import OF_AGENTS, as_type, is_fit, misfits
 from llmdo.features.codex.unheeded import OF_SESSION, Unheeded, note_unheeded
 from llmdo.foreign.files import COUNTS, Files, folder_place, renaming
@@ -109,6 +110,8 @@ class _CodexProject:
     """The settings of agents that the session's decide."""
     refused: set[str] = field(default_factory=set)
     """The settings for which Codex does not start."""
+    misnamed: set[str] = field(default_factory=set)
+    """The files of agents that a declaration names by a key which Codex does not know."""
 
     def is_in_force(self, problem: Diagnostic) -> bool:
         """Whether a problem is none with a name in settings that are not in force."""
@@ -209,7 +212,7 @@ class _CodexProject:
         taken: dict[str, Place] = {}
         declared = [*self._declared(config, documents, taken)]
         yield from first_of_each(self.files, declared, taken)
-        yield from first_of_each(self.files, [*self._in_files(documents)], taken)
+        yield from first_of_each(self.files, [*self._in_files(documents)], taken, self.misnamed)
 
     def _in_files(self, documents: dict[str, Document]) -> Iterator[tuple[tuple[str, ...], Agent]]:
         """The agents in files of their own, each with the parts of its path."""
@@ -234,6 +237,8 @@ class _CodexProject:
                 continue
             at = Place(config, ("agents", key), of_key=True)
             layer = ConfigLayer(config, ("agents", key))
+            if meant := note_keys(self.files, layer, role, paths):
+                self.misnamed.add(meant)
             if isinstance(file := role.get("config_file"), str):
                 path = file_of(file)
                 document = documents.pop(path, None) or (None if leaves(path) else self._toml(path))
@@ -255,10 +260,9 @@ class _CodexProject:
             if is_in_force and described.strip():
                 yield (key,), self._role(name, layer, at, described)
             elif is_in_force:
-                message = (
-                    f"`{excerpt(name)}` has no `description`, so Codex ignores this declaration of an agent"
-                )
-                self.files.note("LDO152", at, message)
+                if meant is None:
+                    message = f"`{excerpt(name)}` has no `description`, so Codex ignores this declaration"
+                    self.files.note("LDO152", at, f"{message} of an agent")
                 taken.setdefault(name, at)
         note_lost(self.files, lost)
 

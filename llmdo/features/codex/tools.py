@@ -1,138 +1,30 @@
-"""The tools that an agent of Codex has, by its settings; rules allow the beginnings of commands outside the sandbox."""
+"""The tools that an agent of Codex has, by its settings and rules."""
 
 from __future__ import annotations
 
-import ast
-import json
-import re
-from itertools import islice, product
 from typing import TYPE_CHECKING
 
-from llmdo.base.diagnostic import did_you_mean, excerpt, finding
+from llmdo.base.diagnostic import did_you_mean, excerpt
 from llmdo.base.parts import table, texts
-from llmdo.base.source import Span
 from llmdo.base.values import dataclass, replace
 from llmdo.features.codex.settings import approvals_of, sandbox_of
 from llmdo.features.codex.table import TABLE
 from llmdo.foreign import servers as mcp
-from llmdo.foreign.commands import besides, commands
 from llmdo.foreign.instead import ASKED
 from llmdo.foreign.known_servers import asks_first
 from llmdo.foreign.lines import EDITS
 from llmdo.foreign.team import MAX_NAME, Grant
 from llmdo.policy.authority import Capability
-from llmdo.policy.shell.rules import EXEC, UNLISTED
-from llmdo.syntax.document import Document, Place
-from llmdo.syntax.tree import parse
+from llmdo.policy.shell.rules import UNLISTED
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from llmdo.base.source import Source
+    from llmdo.features.codex.rules import AllowedCommands
     from llmdo.features.codex.settings import CodexApprovals, ConfigLayers, Sandbox
     from llmdo.foreign.files import Files
     from llmdo.policy.vocabulary import Decision
-    from llmdo.syntax.document import Route
-
-MAX_COMMANDS = 200  # of one rule: alternatives multiply
-_RULE = "prefix_rule"
-_ALLOW = "allow"
-
-
-_OF_SEVERAL = re.compile(r"[\w.-]+\s")
-"""The beginning of a text of several words, which no command has as its first one."""
-
-
-@dataclass(frozen=True, slots=True)
-class AllowedCommands:
-    """The commands that a rule allows."""
-
-    capabilities: tuple[Capability, ...]
-    at: Place
-    beginnings: tuple[str, ...]
-    """Their first words, where none of these has a blank in it."""
-    text: str
-    """The same in one line: the words, with the alternatives for each."""
-
-
-def allowed_commands(files: Files, source: Source) -> Iterator[AllowedCommands]:
-    """The commands that the rules in a file allow; a file that cannot be read as rules is noted."""
-    calls = _calls(source)
-    if calls is None:
-        message = f"`{source.path}` is not written as rules of Codex are, so what it allows is not known"
-        files.problems.append(finding("LDO153", source.location(), message))
-        return
-    spans: dict[Route, tuple[Span, Span]] = {
-        ("rules", number): (_span(call), _span(call)) for number, call in enumerate(calls)
-    }
-    document = Document(source, {"rules": [None] * len(calls)}, lambda: spans)
-    for number, call in enumerate(calls):
-        at = Place(document, ("rules", number))
-        arguments = {each.arg: each.value for each in call.keywords}
-        decision = arguments.get("decision")
-        words = _words(arguments.get("pattern", call.args[0] if call.args else None))
-        if words and not _may_begin(files, at, words):
-            continue
-        if decision is not None and not (isinstance(decision, ast.Constant) and decision.value == _ALLOW):
-            continue  # what asks or forbids lets nothing more happen
-        patterns = [" ".join(each) for each in islice(product(*words), MAX_COMMANDS)] if words else [""]
-        raised = {commands(pattern, is_prefix=True) for pattern in patterns}
-        raised.update(each for pattern in patterns for each in besides(pattern, is_prefix=True))
-        if UNLISTED in raised or not words:
-            raised = {UNLISTED, *(raised - {EXEC})}
-        beginnings = tuple(each for each in patterns if len(each.split()) == len(words) > 0)
-        shown = excerpt(" ".join("|".join(each) for each in words) or "...")
-        yield AllowedCommands(tuple(sorted(raised, key=str)), at, beginnings, shown)
-
-
-def _may_begin(files: Files, at: Place, words: list[list[str]]) -> bool:
-    """Whether a command may begin with a word of a rule; each that none begins with is taken out, and noted."""
-    idle = [each for each in words[0] if _OF_SEVERAL.match(each)]
-    if idle:
-        message = f"Codex compares the first word of a command with `{excerpt(idle[0])}`: none is like it"
-        parts = ", ".join(map(json.dumps, idle[0].split()))
-        hint = f"write `{parts}` in place of `{json.dumps(idle[0])}`"
-        if len(words[0]) > 1:
-            hint = f"give it a rule of its own, `[{parts}]`"
-        files.note("LDO151", at, message, hint)
-    words[0] = [each for each in words[0] if each not in idle]
-    return bool(words[0])
-
-
-def _calls(source: Source) -> list[ast.Call] | None:
-    """The rules of a file, which is Starlark, whose calls are those of Python; None if it is not."""
-    try:
-        tree = parse(source.text)
-    except (MemoryError, RecursionError, SyntaxError, ValueError):
-        return None if re.search(rf"\b{_RULE}\b", source.text) else []
-    return [
-        node.value
-        for node in tree.body
-        if isinstance(node, ast.Expr)
-        and isinstance(node.value, ast.Call)
-        and isinstance(node.value.func, ast.Name)
-        and node.value.func.id == _RULE
-    ]
-
-
-def _words(pattern: ast.expr | None) -> list[list[str]]:
-    """The alternatives for each word of a pattern; none if it is not written out."""
-    words = []
-    for each in pattern.elts if isinstance(pattern, ast.List | ast.Tuple) else ():
-        parts = each.elts if isinstance(each, ast.List | ast.Tuple) else [each]
-        texts = [
-            part.value for part in parts if isinstance(part, ast.Constant) and isinstance(part.value, str)
-        ]
-        if len(texts) != len(parts) or not texts:
-            return []
-        words.append(texts)
-    return words
-
-
-def _span(call: ast.Call) -> Span:
-    line = call.lineno
-    return Span(line, call.col_offset + 1, line, call.col_offset + 1 + len(_RULE))
-
+    from llmdo.syntax.document import Place
 
 _LINES = {line.tool: line for line in TABLE}
 _SEARCHES = {

@@ -18,10 +18,12 @@ from llmdo.features.cursor.worktrees import worktree_events
 from llmdo.foreign import reading
 from llmdo.foreign.events import ClientEvents
 from llmdo.foreign.files import Files
+from llmdo.foreign.instead import in_a_header
 from llmdo.foreign.permissions import written
 from llmdo.foreign.servers import judge, servers_in
 from llmdo.foreign.team import MAX_NAME, Agent, AgentCall, Team
 from llmdo.syntax.document import Place
+from llmdo.syntax.frontmatter import late_header
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -244,7 +246,8 @@ def _name(file: PurePosixPath) -> str:
 
 def _narrower(content: Text, rules: tuple[int, int] | None, folder: str) -> str:
     """The change that leaves an agent what reads; `rules` are those between which its header stands by accident."""
-    if rules:
+    late = late_header(content.document.source) if rules else None
+    if rules and not (late and late.is_unopened):
         first, last = rules
         return (
             f"write `readonly: true` below line {first}, as Cursor takes what stands between the lines {first} and "
@@ -253,6 +256,7 @@ def _narrower(content: Text, rules: tuple[int, int] | None, folder: str) -> str:
         )
     at = Place(content.document, ("readonly",))
     where = f" in place of `readonly: {excerpt(text(at.data))}`" if at.data is not None else " in its header"
+    where = in_a_header(at) if rules else where
     return (
         f"write `readonly: true`{where}, which leaves the tools and commands that read; it then edits no file"
     )
