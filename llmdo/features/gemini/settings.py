@@ -14,6 +14,7 @@ from llmdo.base.values import dataclass, replace
 from llmdo.extensions.spec import NO_COMMANDS
 from llmdo.features.gemini.table import TABLE
 from llmdo.foreign import servers
+from llmdo.foreign.commands import BY_ARITHMETIC
 from llmdo.foreign.files import renaming, surplus
 from llmdo.foreign.instead import list_without
 from llmdo.foreign.meaning import surely_meant
@@ -165,7 +166,7 @@ class GeminiRules:
             if ruling.decision != "blocked":  # what is taken away is not there at all
                 origin = _origin(ruling.rule.at if ruling.rule else default_at)
                 grant = ruling.grant(line, at, origin, toolset=toolset, otherwise_at=default_at)
-                yield _of_commands(grant, ruling.rule) if ruling.rule and line.tool == SHELL else grant
+                yield _of_commands(grant, ruling.rule) if line.tool == SHELL else grant
 
     def starts(self, name: str) -> bool:
         """Whether a server is started, whatever is left of its tools."""
@@ -226,10 +227,16 @@ class GeminiRules:
         return line.decision, None
 
 
-def _of_commands(grant: Grant, rule: PermissionRule) -> Grant:
-    """The tool for commands by a rule: any of several allows as much, so that one line takes it away whichever do."""
+def _of_commands(grant: Grant, rule: PermissionRule | None) -> Grant:
+    """The tool for commands: any of several rules allows as much, so that one line takes it away whichever do.
+
+    Without one, and with one that asks, a command that it takes for harmless goes unasked, and so any (watched with
+    0.61.0, in mode `default`).
+    """
+    if rule is None or rule.decision != "allowed":
+        return replace(grant, decision="allowed", rule_at=None, words=f"echo {BY_ARITHMETIC}")
     grant = replace(grant, words=words_of(rule))
-    if rule.decision != "allowed" or (rule.at.route[-2] == "core" and list_without(rule.at, SHELL)):
+    if rule.at.route[-2] == "core" and list_without(rule.at, SHELL):
         return grant
     return replace(grant, narrower=_WITHOUT, narrower_at=Place(rule.at.document, ()), loss=NO_COMMANDS)
 

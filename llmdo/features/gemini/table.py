@@ -21,7 +21,7 @@ TABLE = (
     Line("grep_search", ("fs.list", "fs.read"), "allowed", "declared", _TOOLS),
     Line("write_file", WRITES, "needs_approval", "declared", _POLICY),
     Line("replace", EDITS, "needs_approval", "declared", _POLICY),
-    Line("run_shell_command", RUNS, "needs_approval", "open", _POLICY),
+    Line("run_shell_command", RUNS, "allowed", "open", _POLICY),
     Line("web_fetch", FETCHES, "needs_approval", "declared", _POLICY),
     Line("google_web_search", SEARCHES, "allowed", "declared", _POLICY),
     Line("save_memory", ("fs.write",), "needs_approval", "declared", _MEMORY),

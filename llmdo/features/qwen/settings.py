@@ -10,6 +10,7 @@ from llmdo.base.values import dataclass, replace
 from llmdo.extensions.spec import NO_COMMANDS
 from llmdo.features.qwen.table import ALIASES, NAMED, SEARCH, TABLE
 from llmdo.foreign import servers
+from llmdo.foreign.commands import BY_ARITHMETIC
 from llmdo.foreign.files import renaming
 from llmdo.foreign.instead import list_without
 from llmdo.foreign.permissions import (
@@ -23,7 +24,6 @@ from llmdo.foreign.permissions import (
     words_of,
 )
 from llmdo.foreign.team import AgentCall
-from llmdo.policy.shell.rules import UNLISTED
 from llmdo.syntax.document import Place
 
 if TYPE_CHECKING:
@@ -64,7 +64,6 @@ _NOT_CORE = frozenset(
     }
 )
 """The tools that `tools.core` does not take away."""
-_READS = "proc.exec.read"
 ORIGIN = "Qwen Code, where no rule says anything"
 
 
@@ -123,11 +122,8 @@ class QwenRules:
             decision: Decision = "allowed" if self.mode == "yolo" else ruling.decision
             origin = ruling.rule.origin if ruling.rule else self._origin
             grant = ruling.grant(line, at, origin, toolset=toolset, otherwise_at=self.mode_at)
-            yield _by_rule(replace(grant, decision=decision, may_lack=line.tool == SEARCH), ruling.rule)
-            if ruling.capabilities == (UNLISTED,) and decision == "needs_approval" and ruling.rule is None:
-                yield replace(line, capabilities=(_READS,)).grant(
-                    at, ORIGIN, toolset=toolset, decision="allowed"
-                )
+            grant = replace(grant, decision=decision, may_lack=line.tool == SEARCH)
+            yield grant if self.mode == "yolo" else _by_rule(grant, ruling.rule)
 
     def server(self, name: str, server: Server, at: Place, trust: Place | None) -> Iterator[Grant]:
         """The decision about the tools of a server, of which one that goes unasked is enough for all."""
@@ -176,7 +172,12 @@ class QwenRules:
 
 
 def _by_rule(grant: Grant, rule: PermissionRule | None) -> Grant:
-    """A tool by a rule: for commands any of several allows as much, so that one line takes it away whichever do."""
+    """A tool by a rule: for commands any of several allows as much, so that one line takes it away whichever do.
+
+    Without one a command that Qwen Code takes for reading goes unasked, and so any: `PermissionManager` of 0.15.10.
+    """
+    if rule is None and grant.tool in _SHELLS:
+        return replace(grant, rule_at=None, words=f"echo {BY_ARITHMETIC}")
     if rule is None or rule.decision != "allowed" or grant.tool not in _SHELLS:
         return grant
     grant = replace(grant, words=words_of(rule))

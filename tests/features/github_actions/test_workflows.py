@@ -320,7 +320,10 @@ def raised(agent: Agent) -> set[str]:
         ),
         ("claude -p x --allowedTools 'WebFetch(domain:*)'", {"net.connect"}),
         ("claude -p x --allowedTools 'WebFetch,WebFetch(domain:a.example)'", {"net.connect"}),
-        ("copilot -p x --deny-tool shell --allow-url https://docs.example/path", {"net.connect:docs.example"}),
+        (
+            "copilot -p x --deny-tool shell --allow-url https://docs.example/path",
+            {"net.connect:docs.example"},
+        ),
         ("copilot -p x --deny-tool shell --allow-tool 'url(*.docs.example)'", {"net.connect:docs.example"}),
         ("copilot -p x --allow-tool url", {"net.connect"}),
     ],
