@@ -14,7 +14,7 @@ from llmdo.foreign.lines import READS_GITHUB, WRITES_THERE
 from llmdo.foreign.server_words import in_words, says_making, says_reading
 from llmdo.policy.authority import gravity
 from llmdo.policy.shell.programs import is_launcher
-from llmdo.policy.shell.rules import EXEC
+from llmdo.policy.shell.rules import EXEC, UNLISTED
 from llmdo.policy.vocabulary import UNTRUSTED, WORST_FIRST
 from llmdo.reach.flows import leg_text
 from llmdo.reach.rows import Hop
@@ -41,6 +41,7 @@ _SHOWING = frozenset({
 _UNSANDBOXED = "unsandboxed "
 """The beginning of a tool of Codex, before the beginning of a command that a rule lets out of the sandbox."""
 _IN_SHELL = re.compile(r"\w+\([^()]*\)\s*$")
+_RUNS = frozenset({EXEC, UNLISTED})
 _GH = re.compile(r"(?:\w+\()?[\^\s]*gh\b")
 """The beginning of a rule about commands of GitHub's own program."""
 _REST = re.compile(r":?\s*\*.*", re.DOTALL)
@@ -117,7 +118,7 @@ def rules_bring(project: Foreign, leg: FlowLeg) -> bool:
     """Whether only rules about commands have the tool at the end of a leg bring a stranger's words."""
     grants = grants_of(project, leg)
     bringing = [each for each in grants if UNTRUSTED in {raised.name for raised in each.capabilities}]
-    by_itself = any(each.rule_at is None or EXEC not in each.capabilities for each in bringing)
+    by_itself = any(each.rule_at is None or _RUNS.isdisjoint(each.capabilities) for each in bringing)
     return bool(bringing) and len(bringing) < len(grants) and not by_itself
 
 

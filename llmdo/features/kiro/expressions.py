@@ -75,8 +75,25 @@ def globs_of(pattern: str) -> list[str]:
     return pattern.globs if isinstance(pattern, CommandExpression) else [pattern]
 
 
+ANOTHER = "; id"
+"""Words behind a command by which a shell runs another."""
+_ANYTHING = re.compile(r"\*|\\S[*+]")
+"""Signs of a glob for an expression that are about these words as well."""
+
+
+def goes_on(pattern: str) -> bool:
+    """Whether a regular expression is also about lines that run another command behind the one that it names.
+
+    It is held against the whole line, `;` and all: `requires_acceptance` in the source of Amazon Q's command line, from
+    which that of Kiro comes.
+    """
+    return isinstance(pattern, CommandExpression) and any(map(_ANYTHING.search, pattern.globs))
+
+
 def part_of(capability: Capability, pattern: str) -> Capability:
     """The part for a pattern: of commands a regular expression or a glob, of addresses none that confines."""
+    if capability == UNLISTED and goes_on(pattern):
+        return UNLISTED
     if capability == UNLISTED:
         each = [_of_glob(glob) for glob in globs_of(pattern)]
         return UNLISTED if UNLISTED in each else each[0]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from llmdo.base.diagnostic import excerpt
 from llmdo.base.parts import items, table, text
 from llmdo.base.values import dataclass, replace
-from llmdo.features.kiro.expressions import CommandExpression, globs_of, part_of
+from llmdo.features.kiro.expressions import ANOTHER, CommandExpression, globs_of, goes_on, part_of
 from llmdo.features.kiro.table import NAMES, TABLE
 from llmdo.foreign import servers
 from llmdo.foreign.instead import ASKED, ASKED_BUT_TO_READ, LONGEST
@@ -106,11 +106,15 @@ class KiroPermissions:
         alike = _as_wide(self.rules, line)
         for ruling in RULES.rulings(self.rules, line.tool, line.raised, default):
             grant = ruling.grant(line, at, _origin(ruling.rule), toolset=toolset)
+            if line.tool == SHELL and ruling.rule and goes_on(ruling.rule.pattern or ""):
+                grant = replace(grant, words=ANOTHER)
             if ruling.rule is None or ruling.rule not in alike:
                 if ruling.decision != "blocked":
                     yield grant
             elif ruling.decision == "allowed" and (
-                RULES.whole(ruling.rule, line.tool) or ruling.rule is alike[0]
+                RULES.whole(ruling.rule, line.tool)
+                or ruling.rule is alike[0]
+                or not {*ruling.capabilities} <= {*line.raised}  # it brings words as well
             ):
                 loss = ASKED_BUT_TO_READ if line.tool == SHELL and self.reads_at else ASKED
                 grant = _with_others(grant, ruling.rule, alike, loss)
