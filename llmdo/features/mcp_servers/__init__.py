@@ -5,8 +5,8 @@ from __future__ import annotations
 from llmdo.extensions.spec import Extension, ForeignFormat
 
 FILES = (
-    ".mcp.json", "*.mcp.json", "mcp.json", ".cursor/mcp.json", ".vscode/mcp.json", ".gemini/settings.json",
-    "claude_desktop_config.json",
+    ".mcp.json", "*.mcp.json", "mcp.json", ".cursor/mcp.json", ".github/mcp.json", ".vscode/mcp.json",
+    ".gemini/settings.json", "claude_desktop_config.json",
 )  # fmt: skip
 
 EXTENSION = Extension(
