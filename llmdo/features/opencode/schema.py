@@ -27,7 +27,7 @@ NO_START = f"{REFUSED}: none of its agents is in force"
 MODES = "mode"
 """The former key of primary agents, which opencode still reads."""
 ACTIONS = ("allow", "ask", "deny")
-_KINDS_OF_AGENTS = ("subagent", "primary", "all")
+KINDS_OF_AGENTS = ("subagent", "primary", "all")
 _COLOR_NAMES = frozenset({"primary", "secondary", "accent", "success", "warning", "error", "info"})
 _HEX = re.compile(r"#[0-9a-fA-F]{6}")
 SERVERS = ("local", "remote")
@@ -113,7 +113,7 @@ _OF_SERVER = {
     "remote": {"enabled": _SWITCH, "headers": _TEXTS, "timeout": _COUNT, "url": _TEXT._replace(hint=None)},
 }
 _MODE = SchemaKind(
-    lambda value: value in _KINDS_OF_AGENTS,
+    lambda value: value in KINDS_OF_AGENTS,
     "none of `subagent`, `primary` and `all`",
     f"write one of the three, {_OUT}",
 )
