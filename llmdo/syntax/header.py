@@ -91,13 +91,14 @@ class _PythonLoader(yaml.SafeLoader):
         return parts
 
 
-_LOADER = getattr(yaml, "CSafeLoader", _PythonLoader)
+LOADER = getattr(yaml, "CSafeLoader", _PythonLoader)
+"""The loader by which YAML is read as events."""
 
 
 def is_yaml(text: str) -> bool:
     """Whether a text has no mistake of syntax."""
     try:
-        return all(True for _ in yaml.parse(text, Loader=_LOADER))
+        return all(True for _ in yaml.parse(text, Loader=LOADER))
     except yaml.YAMLError:
         return False
 
@@ -212,7 +213,7 @@ class _HeaderReader:
             return
         handlers = self._handlers
         try:
-            for count, event in enumerate(yaml.parse(header, Loader=_LOADER)):
+            for count, event in enumerate(yaml.parse(header, Loader=LOADER)):
                 if count >= self._most:
                     self._stop(event, "the header has too many keys and values")
                 if handler := handlers.get(type(event)):

@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 OF_SESSION = ("sandbox_mode", "approval_policy", "sandbox_workspace_write", "web_search")
 """Settings that an agent has from the session."""
 _FOR_ALL = "for the session and all its agents"
-_CONFINING = ("read-only", "workspace-write")
+_STRICTEST = "read-only"
+_CONFINING = (_STRICTEST, "workspace-write")
 """The values of `sandbox_mode` with a sandbox."""
 
 
@@ -63,8 +64,8 @@ def _hint(base: ConfigLayers, setting: Unheeded, *, differs: bool) -> str:
         holds == value or (isinstance(value, dict) and value.items() <= table(holds).items())
     ):
         return f"take it out: `{CONFIG}` sets it already"
-    if differs:
-        return _alone(setting)
+    if differs or (setting.meant == "sandbox_mode" and value == _STRICTEST):
+        return _alone(setting, differs=differs)
     renamed = "" if setting.key == setting.meant else f" as `{setting.meant}`"
     hint = f"set it{renamed} in `{CONFIG}`, {_FOR_ALL}"
     if isinstance(holds, str):
@@ -73,8 +74,9 @@ def _hint(base: ConfigLayers, setting: Unheeded, *, differs: bool) -> str:
     return f"{hint}, or take it out: `{excerpt(shared[0])}` is set there" if shared else hint
 
 
-def _alone(setting: Unheeded) -> str:
-    """The hint about a setting for which agents want what no file can give them all."""
+def _alone(setting: Unheeded, *, differs: bool) -> str:
+    """The hint about a setting that no file can give all agents, or that would leave the session unable to write."""
     by_option = setting.meant == "sandbox_mode" and setting.value in _CONFINING
     own = f"; a session of its own has it by `--sandbox {setting.value}`" if by_option else ""
-    return f"take it out: the agents differ here, and no file sets it for one alone{own}"
+    why = "the agents differ here, and no file sets it for one alone"
+    return f"take it out: {why if differs else 'no file sets it for one agent alone'}{own}"

@@ -18,6 +18,7 @@ from llmdo.foreign.headers import of_yaml
 from llmdo.foreign.team import Unread
 from llmdo.syntax import frontmatter
 from llmdo.syntax.header import parse
+from llmdo.syntax.text_keys import with_text_keys
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -53,6 +54,9 @@ def as_read(source: Source) -> ReadHeader:
     header = _HEADER.match(source.text)
     if problem is None or header is None:
         return ReadHeader(source)
+    keyed = with_text_keys(header[1])
+    if keyed not in (None, header[1]):
+        return as_read(_with_header(source, header, keyed))
     text = _untabbed(header[1])
     if text != header[1] and _is_yaml(source, text):
         return _without_tabs(source, header, text)
@@ -61,8 +65,10 @@ def as_read(source: Source) -> ReadHeader:
     if _is_yaml(source, sanitized):
         texts = [_as_text(line) for line in lines]
         is_rule = any(line != own and _RULES.match(own) for line, own in zip(lines, texts, strict=True))
-        is_guess = is_rule and not _is_yaml(source, header[1])
-        return ReadHeader(_with_header(source, header, "\n".join(texts)) if is_guess else source)
+        joined = "\n".join(texts)
+        own = with_text_keys(joined) or joined
+        is_guess = own != joined or (is_rule and not _is_yaml(source, header[1]))
+        return ReadHeader(_with_header(source, header, own) if is_guess else source)
     if sanitized != header[1]:
         message = f"{problem.message}, so opencode loads nothing of this file"
         return ReadHeader(None, finding("LDO152", problem.at, message, hint=problem.hint))
@@ -79,7 +85,8 @@ def unread(source: Source) -> Unread | None:
 
 
 def _is_yaml(source: Source, header: str) -> bool:
-    return not of_yaml(parse(source, header, aliases=True).problems, is_strict=True)
+    text = with_text_keys(header)
+    return text is not None and not of_yaml(parse(source, text, aliases=True).problems, is_strict=True)
 
 
 def _with_header(source: Source, header: re.Match[str], text: str) -> Source:
@@ -89,7 +96,7 @@ def _with_header(source: Source, header: re.Match[str], text: str) -> Source:
 
 def _without_tabs(source: Source, header: re.Match[str], text: str) -> ReadHeader:
     """A file in which tabs indent nothing, and the finding about the first line that begins with one."""
-    seen = _with_header(source, header, text)
+    seen = _with_header(source, header, with_text_keys(text) or text)
     for number, (line, own) in enumerate(zip(header[1].split("\n"), text.split("\n"), strict=True), 2):
         # One in front of the first key of a table does no harm.
         if own.strip() and len(own) < len(line) and (tabbed := _TABBED.match(line)):

@@ -235,8 +235,10 @@ def _meant(name: str) -> str | None:
     return name if name in _LINES else OLD_NAMES.get(name) or surely_meant(name, (), _BY_MEANING)
 
 
-def note_of_others(files: Files, tables: Iterable[Place], has: Callable[[str], bool]) -> None:
-    """Notes the tools of other clients in `tools` and `permission` of tables.
+def note_of_others(
+    files: Files, tables: Iterable[Place], known: Collection[str], has: Callable[[str], bool]
+) -> None:
+    """Notes the tools of other clients in `tools` and `permission` of tables, and the names of servers alone.
 
     `has`: whether there may be such a tool, of a server or in code.
     """
@@ -244,6 +246,9 @@ def note_of_others(files: Files, tables: Iterable[Place], has: Callable[[str], b
         for header in ("tools", "permission"):
             listed = table(at.data, header)
             for name in listed:
+                if name in known and name not in _LINES and name not in OLD_NAMES and not has(name):
+                    _note_server(files, _within(at, header, name, of_key=True), name)
+                    continue
                 if name in _LINES or name in OLD_NAMES or not _meant(name) or has(name):
                     continue
                 key = _within(at, header, name, of_key=True)
@@ -252,6 +257,14 @@ def note_of_others(files: Files, tables: Iterable[Place], has: Callable[[str], b
                 hint = surplus(older) if older else _renamed(key, name, listed, "did you mean `{}`?")
                 message = f"opencode does not know the tool `{excerpt(name)}`, so this does nothing"
                 files.note("LDO151", key, message, hint)
+
+
+def _note_server(files: Files, key: Place, name: str) -> None:
+    """Notes the name of a server that stands for its tools, none of which it matches."""
+    message = (
+        f"the tools of the server `{excerpt(name)}` are called `{excerpt(name)}_...`, so this is about none"
+    )
+    files.note("LDO151", key, message, renaming(key, name, f"{name}_*", counts=COUNTS))
 
 
 def _rule(files: Files, tool: str, pattern: str, at: Place) -> Iterator[PermissionRule]:

@@ -337,6 +337,7 @@ class _OpencodeProject:
         note_of_others(
             self.files,
             tables,
+            names,
             lambda tool: self.code.may_have(tool) or any(tool.startswith(f"{name}_") for name in names),
         )
 
@@ -398,7 +399,13 @@ class _OpencodeProject:
         hint = f"write the provider before it: `PROVIDER/{excerpt(model)}`"
         if model.casefold() == _OF_CLAUDE:
             hint = "take it out: the agent then has the model of its caller, or of the session"
-        self.files.note("LDO151", agent.place("model"), message, hint)
+        at = agent.place("model")
+        if model in schema.KINDS_OF_AGENTS:
+            is_file = at.document.source.path.endswith(".md")
+            written = f"write `mode: {model}` in place of this line"
+            words = written if is_file else f"take it out: `{model}` is for `mode`"
+            hint = renaming(at, "model", "mode", words, counts="") or hint
+        self.files.note("LDO151", at, message, hint)
         return True
 
     def _nests(self, rules: Iterable[PermissionRule]) -> bool:

@@ -1,6 +1,6 @@
 """Agents, permissions and servers that opencode's schema refuses: with one such value in its files it does not start.
 
-Watched with 1.18.33, by `debug agent` and `debug config`. In a file, `description` and `prompt` may be anything.
+Watched with 1.18.33, by `debug agent` and `debug config`. In a file, `prompt` may be anything: its text is the prompt.
 A server of another form that has `enabled` counts as a switch of one declared elsewhere: all else of it is dropped.
 """
 
@@ -27,7 +27,7 @@ NO_START = f"{REFUSED}: none of its agents is in force"
 MODES = "mode"
 """The former key of primary agents, which opencode still reads."""
 ACTIONS = ("allow", "ask", "deny")
-_KINDS_OF_AGENTS = ("subagent", "primary", "all")
+KINDS_OF_AGENTS = ("subagent", "primary", "all")
 _COLOR_NAMES = frozenset({"primary", "secondary", "accent", "success", "warning", "error", "info"})
 _HEX = re.compile(r"#[0-9a-fA-F]{6}")
 SERVERS = ("local", "remote")
@@ -113,7 +113,7 @@ _OF_SERVER = {
     "remote": {"enabled": _SWITCH, "headers": _TEXTS, "timeout": _COUNT, "url": _TEXT._replace(hint=None)},
 }
 _MODE = SchemaKind(
-    lambda value: value in _KINDS_OF_AGENTS,
+    lambda value: value in KINDS_OF_AGENTS,
     "none of `subagent`, `primary` and `all`",
     f"write one of the three, {_OUT}",
 )
@@ -124,6 +124,7 @@ _COLOR = SchemaKind(
 )
 _OF_AGENT = {
     "color": _COLOR,
+    "description": _TEXT,
     "disable": _SWITCH,
     "hidden": _SWITCH,
     "maxSteps": _COUNT,
@@ -253,7 +254,8 @@ def _of_agent(at: Place) -> Iterator[tuple[Place, SchemaKind]]:
     if not isinstance(own, dict):
         yield at, _TABLE
         return
-    for key, kind in _OF_AGENT.items():
+    of_settings = {"prompt": _TEXT} if at.route else {}
+    for key, kind in (_OF_AGENT | of_settings).items():
         if key in own and not kind.holds(own[key]):
             yield _within(at, key), kind
         elif key == "tools":
