@@ -53,6 +53,7 @@ from llmdo.features.github_actions.table import LINES
 from llmdo.features.github_actions.tokens import acts_as_app, granted, pushes_later, without_contents
 from llmdo.features.github_actions.walking import WorkflowWalk
 from llmdo.features.github_actions.workflow import AFTER_A_RUN, CALLED, OTHER, filled
+from llmdo.foreign.compiled import is_covered
 from llmdo.foreign.edits import names_text
 from llmdo.foreign.events import models_addresses
 from llmdo.foreign.team import MAX_NAME, Agent, Team, capability_of
@@ -70,8 +71,6 @@ if TYPE_CHECKING:
     from llmdo.graph.start import Starter
     from llmdo.syntax.document import Place
 
-COMPILED = ".lock.yml"
-"""The ending of workflows that gh-aw compiles."""
 _WORKFLOW_ON_GITHUB = re.compile(r"[\w.-]+/[\w.-]+/(?P<path>\.github/workflows/[\w.-]+\.ya?ml)@\S+")
 
 _NO_EFFECT = "whatever others write then has no effect"
@@ -81,7 +80,6 @@ _TALKS = frozenset(
     {"x.github.discussions-write", "x.github.issues-write", "x.github.pull-requests-write", "x.github.read"}
 )
 """What a token may do and still be no key: whoever starts the agent can have it do all of this."""
-_BY_GH_AW = re.compile(r"^#.*\bgh-aw\b", re.MULTILINE)
 _RUNS_AN_AGENT = re.compile(
     r"uses\s*:\s*['\"]?(?:anthropics/claude-code|openai/codex-action|google-\S+/run-gemini-cli)"
     r"|\bclaude (?:-p|--print)\b|\bcodex exec\b|\bgemini (?:-\w|--\w)|\bcopilot (?:-p|--\w)|\bopencode run\b"
@@ -114,7 +112,7 @@ def read(tree: Tree) -> Team:
         problems_so_far.extend(unread)
         if source is None or unread:
             continue
-        if _is_covered(source, tree):
+        if is_covered(source, tree):
             compiled.append(path)
         else:
             sources[path] = source
@@ -141,13 +139,6 @@ def read(tree: Tree) -> Team:
         starts="allowed",
         max_depth=1,
     )
-
-
-def _is_covered(source: Source, tree: Tree) -> bool:
-    """Whether gh-aw compiled a workflow from an existing file, which its own reader reads."""
-    path = source.path
-    is_compiled = path.endswith(COMPILED) and _BY_GH_AW.search(source.text[:4_000])
-    return bool(is_compiled) and tree.read(f"{path.removesuffix(COMPILED)}.md") is not None
 
 
 def _covered(paths: list[str]) -> Diagnostic:
