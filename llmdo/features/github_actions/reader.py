@@ -48,6 +48,7 @@ from llmdo.features.github_actions.other_agents import (
     unread_agent,
     without_by_itself,
 )
+from llmdo.features.github_actions.quoted_documents import behind_document
 from llmdo.features.github_actions.reacting import without_reaction
 from llmdo.features.github_actions.refusing import refused_conditions
 from llmdo.features.github_actions.table import LINES
@@ -288,7 +289,7 @@ def _of_trigger(site: Site) -> Iterator[Grant]:
             line.capabilities,
             site.place("run"),
             is_open=True,
-            narrower=f"pass {names_text(expressions)} by `env`",
+            narrower=f"pass {names_text(expressions)} by `env`{behind_document(script, expressions)}",
             loss="the text is then no part of the script",
         )
     for step in site.before:
