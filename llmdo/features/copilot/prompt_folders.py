@@ -29,10 +29,13 @@ _GLOB = re.compile(r"[*?{}\[\]]")
 
 def patterns_of(tree: Tree) -> Iterator[str]:
     """The globs of the prompts that settings of the project name besides; of a pattern all below its first folders."""
-    documents = [(json_at(tree, SETTINGS_OF_EDITOR), ())]
-    documents += [(json_at(tree, path), ("settings",)) for path in tree.find(["*.code-workspace"])[0]]
-    for document, route in documents:
-        settings = table(document.data, *route) if document else {}
+    workspaces = tree.find(["*.code-workspace"])[0]
+    documents = [
+        *((json_at(tree, path), True) for path in workspaces), (json_at(tree, SETTINGS_OF_EDITOR), False)
+    ]  # fmt: skip
+    for document, is_workspace in documents:
+        data = document.data if document else {}
+        settings = table(data, "settings") if is_workspace else data
         for location, counts in table(settings, LOCATIONS).items():
             if counts is True:
                 yield from _globs_of(location)
