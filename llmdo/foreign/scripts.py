@@ -256,7 +256,9 @@ def _from_program(words: Sequence[str], depth: int) -> Iterator[tuple[str, ...]]
     else:
         yield tuple(words)
         if "--" in words[1:-1]:  # what runs another program
-            yield from _from_program(words[words.index("--", 1) + 1 :], depth + 1)
+            rest = words[words.index("--", 1) + 1 :]
+            is_line = len(rest) == 1 and " " in rest[0]  # which it gives to a shell
+            yield from commands(rest[0], depth + 1) if is_line else _from_program(rest, depth + 1)
 
 
 class _ScriptScanner:

@@ -90,6 +90,9 @@ EXPLAINED = tuple(
         r"a key is what the command in _ prints, or each person's own",
         r"write _, _ and _ at the top of the file",
         r"the last rule that matches counts: write _ before the others",
+        r"if it is no agent, move it out of its folder; if it is one, write _ between two lines _ at the start of the file, and _ below it",
+        r"its _ must be _ for that",
+        r"move it to _, or name its folder in _ \(_\)",
         r"write its files in place of it, as _(?:, or move them into the folder _ and leave the key out)?",
     )
 )

@@ -10,12 +10,12 @@ PAGES = frozenset({"copilot-instructions.md", "readme.md"})
 """The files among them that are agents only with a header, in lower case."""
 LOOKED_AT = (
     ".github/agents/*.md", f".github/agents/**/*{AGENT}", f".github/chatmodes/**/*{MODE}",
-    f".github/prompts/**/*{PROMPT}", f"agents/**/*{AGENT}", f"*/agents/**/*{AGENT}", f"plugins/**/agents/**/*{AGENT}",
+    f".github/prompts/*{PROMPT}", f"agents/**/*{AGENT}", f"*/agents/**/*{AGENT}", f"plugins/**/agents/**/*{AGENT}",
     f"chatmodes/**/*{MODE}", f"prompts/**/*{PROMPT}", f"*{AGENT}", f"*{MODE}", f"*{PROMPT}",
 )  # fmt: skip
 """Of a repository, of one of an organisation, of plugins, and of a person's profile."""
 HOOKS = ".github/hooks/*.json"
-TEXTS = (*LOOKED_AT, f"**/*{AGENT}", f"**/*{MODE}", f"**/*{PROMPT}")
+TEXTS = (*LOOKED_AT, f"**/*{AGENT}", f"**/*{MODE}", f"**/*{PROMPT}", f".github/prompts/**/*{PROMPT}")
 SETTINGS = (".github/copilot/settings.json", ".github/copilot/settings.local.json")
 """The settings of its command line in a project, with hooks among them, those that hold over others last."""
 SHARED = (".claude/settings.json", ".claude/settings.local.json")

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 NESTED = "chat.subagents.allowInvocationsFromSubagents"
 """The setting of VS Code without which an agent that another calls there calls none in turn."""
-_FILE = ".vscode/settings.json"
+SETTINGS_OF_EDITOR = ".vscode/settings.json"
 _OF_CONTAINER = ("customizations", "vscode", "extensions")
 _EXTENSIONS = (
     (".vscode/extensions.json", ("recommendations",)),
@@ -32,7 +32,7 @@ def is_nested_in_editor(files: Files) -> bool:
 
     Notes the settings by which VS Code asks less, which are not read.
     """
-    source = files.source(_FILE)
+    source = files.source(SETTINGS_OF_EDITOR)
     if source is None:
         return False
     settings = reading.json_with_comments(source)

@@ -8,6 +8,7 @@ from llmdo.base.diagnostic import finding
 from llmdo.base.source import Location
 from llmdo.features.copilot import PROMPT, TEXTS
 from llmdo.features.copilot.keys import PROMPT_KEYS, names_tools
+from llmdo.features.copilot.prompt_folders import PROMPTS, too_deep
 from llmdo.foreign import reading
 
 if TYPE_CHECKING:
@@ -20,6 +21,9 @@ if TYPE_CHECKING:
 def note_elsewhere(files: Files, paths: Sequence[str]) -> None:
     """Notes them, once for all; `paths` are those that are read."""
     elsewhere = sorted(set(files.tree.find(TEXTS)[0]) - set(paths))
+    if deep := too_deep(elsewhere):
+        files.problems.append(deep)
+    elsewhere = [path for path in elsewhere if not path.startswith(f"{PROMPTS}/")]
     others = [path for path in elsewhere if not path.endswith(PROMPT) or _is_prompt(files.tree, path)]
     if others:
         more = f" and {len(others) - 1} more like it lie" if len(others) > 1 else " lies"

@@ -45,6 +45,10 @@ _AROUND_FENCE = ("around it", "around the `---` that opens its header")
 """The words of a hint about the line of its finding, and those without that line."""
 _DESCRIPTION = "write `description: TEXT` in its header"
 _HEADER = "write `description: TEXT` between two lines `---` at the start of the file"
+_NO_AGENT = (
+    f"if it is no agent, move it out of its folder; if it is one, {_HEADER}, and `{FEW_TOOLS}` below it"
+)
+"""The hint for what may be a document: a `description` alone has it started with every tool in the cloud as well."""
 _KINDS: dict[str, tuple[type, ...]] = {
     "description": (str,),
     "name": (str,),
@@ -127,7 +131,8 @@ def _keys_for(source: Source) -> str:
     if second := second_header(source):
         return second.hint
     if not _ENDED.search(source.text) or not source.text.startswith("---\n"):
-        return _HEADER
+        is_document = source.text.lstrip().startswith("# ") and not source.path.endswith(AGENT)
+        return _NO_AGENT if is_document else _HEADER
     unspaced = reading.keyless(source)
     if unspaced is None:
         return _DESCRIPTION

@@ -24,6 +24,7 @@ from llmdo.features.copilot.elsewhere import note_elsewhere
 from llmdo.features.copilot.handoffs import kept
 from llmdo.features.copilot.keys import KEYS, PROMPT_KEYS, names_tools
 from llmdo.features.copilot.names import FOLDER, agents_in, is_below, name_of, names_in, note_inexact, stem_of
+from llmdo.features.copilot.prompt_folders import patterns_of
 from llmdo.features.copilot.quoted import bare, grants_of, note_quoted
 from llmdo.features.copilot.tools import IN_EDITOR, KnownServer, Tools, Where
 from llmdo.features.copilot.unknown_names import UnknownNames
@@ -68,7 +69,7 @@ def read(tree: Tree) -> Team:
     """The agents and prompts of a project of GitHub Copilot."""
     files = Files(tree, "Copilot")
     reader = _CopilotReader(files)
-    paths = files.find(LOOKED_AT)
+    paths = files.find([*LOOKED_AT, *patterns_of(tree)])
     texts = [*reader.loaded(paths)]
     note_elsewhere(files, paths)
     is_nested = bool(texts) and is_nested_in_editor(files) and len(texts) > 1

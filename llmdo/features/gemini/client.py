@@ -9,7 +9,7 @@ from llmdo.foreign.events import ClientEvents, note_unheeded
 from llmdo.syntax.document import Place
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Collection, Iterable, Iterator
 
     from llmdo.foreign.files import Files
     from llmdo.foreign.team import Grant
@@ -21,6 +21,17 @@ EVENTS = READS | {
     "AfterAgent", "AfterModel", "AfterTool", "BeforeModel", "BeforeTool", "BeforeToolSelection", "Notification",
     "PreCompress", "SessionEnd",
 }  # fmt: skip
+_OF_CLAUDE_CODE = frozenset(
+    {
+        "ConfigChange", "CwdChanged", "Elicitation", "ElicitationResult", "FileChanged", "InstructionsLoaded",
+        "PermissionDenied", "PermissionRequest", "PostCompact", "PostToolBatch", "PostToolUse", "PostToolUseFailure",
+        "PreCompact", "PreToolUse", "Setup", "Stop", "StopFailure", "SubagentStart", "SubagentStop", "TaskCompleted",
+        "TaskCreated", "TeammateIdle", "UserPromptExpansion", "UserPromptSubmit", "WorktreeCreate", "WorktreeRemove",
+    }
+)  # fmt: skip
+"""Events of Claude Code that Gemini CLI does not have."""
+_PLUGIN = ".claude-plugin/plugin.json"
+"""The manifest of a plugin of Claude Code, which has its hooks in the same file as an extension."""
 _SETTINGS = frozenset({"disabled", "enabled", "notifications"})
 """Keys of `hooks` that are no events."""
 _SECTIONS = ("hooksConfig", "hooks")
@@ -59,14 +70,15 @@ def settings_events(files: Files, document: Document) -> Iterator[Grant]:
 def hook_events(files: Files, tables: Iterable[Place], root: str) -> Iterator[Grant]:
     """The hooks of an extension in the folder `root`."""
     tables = list(tables)
-    _judge_events(files, tables)
+    is_shared = files.tree.read(f"{root}/{_PLUGIN}".lstrip("/")) is not None
+    _judge_events(files, tables, _OF_CLAUDE_CODE if is_shared else ())
     yield from ClientEvents(files, root).hooks(tables, reads=READS, known=EVENTS)
 
 
-def _judge_events(files: Files, tables: Iterable[Place]) -> None:
-    """Notes hooks at events that Gemini CLI does not have, as those of other clients: they never run."""
+def _judge_events(files: Files, tables: Iterable[Place], others: Collection[str] = ()) -> None:
+    """Notes hooks at events that Gemini CLI does not have: they never run. `others` are meant for another client."""
     for place in tables:
         for event in table(place.data):
-            if event not in EVENTS | _SETTINGS:
+            if event not in EVENTS | _SETTINGS and event not in others:
                 at = Place(place.document, (*place.route, event), of_key=True)
                 files.unknown_key(at, event, EVENTS)

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 from llmdo.base.diagnostic import excerpt, finding, place
 from llmdo.base.parts import items, table
 from llmdo.base.parts import text as words_of
-from llmdo.base.source import Source
 from llmdo.base.values import dataclass, field
 from llmdo.features.gh_aw import FILES
 from llmdo.features.gh_aw.strangers import kept_out, starts_of
@@ -21,7 +20,7 @@ from llmdo.features.gh_aw.tools import (
     judge_tools,
     written_by_jobs,
 )
-from llmdo.foreign import reading
+from llmdo.foreign import compiled, reading
 from llmdo.foreign.events import models_addresses
 from llmdo.foreign.files import Files
 from llmdo.foreign.team import Agent, Team
@@ -50,7 +49,6 @@ _ALONE = frozenset(
 )
 """The keys by which a workflow outside of its folder is known."""
 _FOLDER = ".github/"
-_INDENTED = re.compile(r"^[ \t]*---[ \t]*$", re.MULTILINE)
 CACHE = ".github/aw/imports"
 """The folder of copies of what workflows import from elsewhere: `OWNER/REPOSITORY/COMMIT/PATH`, with `_` for `/`."""
 STOPS = "stop-after"
@@ -96,7 +94,7 @@ class _WorkflowReader:
         text = self._header(path)
         if text is None:
             if _is_meant(path) and (source := self.files.source(path)):
-                self.files.problems.append(reading.headless(source, ", so it is not a workflow"))
+                self.files.problems.append(reading.headless(source, self._without_header(path)))
             return None
         main, data = text.document, text.document.data
         self.files.problems.extend(main.problems)
@@ -135,15 +133,19 @@ class _WorkflowReader:
         return path.startswith(_FOLDER) or not _ALONE.isdisjoint(text.document.data)
 
     def _header(self, path: str) -> reading.Text | None:
-        """The header of a file; gh-aw takes lines for its fences that are indented as well."""
         source = self.files.source(path)
-        if source is None:
-            return None
-        return reading.text(Source(path, _INDENTED.sub("---", source.text, count=2)), KEYS)
+        return compiled.header_of(source, KEYS) if source else None
+
+    def _without_header(self, path: str) -> str:
+        """The end of a sentence about a file without a header."""
+        lock = compiled.lock_of(path, self.files.tree)
+        if lock is None:
+            return ", so it is not a workflow"
+        return f", so gh-aw does not compile it; GitHub still runs `{lock.path}`, which is read in its place"
 
     def _lock(self, main: Document) -> str:
         """The workflow that gh-aw made of a file; empty without one."""
-        locked = self.files.tree.read(main.source.path.removesuffix(".md") + ".lock.yml")
+        locked = self.files.tree.read(main.source.path.removesuffix(".md") + compiled.COMPILED)
         return locked[0].text if locked else ""
 
     def _until(self, main: Document) -> str:
@@ -152,7 +154,7 @@ class _WorkflowReader:
         stated = started.get(STOPS) if isinstance(started, dict) else None
         if not stated:
             return ""
-        path = main.source.path.removesuffix(".md") + ".lock.yml"
+        path = main.source.path.removesuffix(".md") + compiled.COMPILED
         locked = self.files.tree.read(path)
         if locked and (stop := _STOP_TIME.search(locked[0].text)):
             line = locked[0].text.count("\n", 0, stop.start(1)) + 1
@@ -162,7 +164,7 @@ class _WorkflowReader:
 
     def _is_workflow(self, document: Document) -> bool:
         """Whether a file is started by itself: one without `on` is a part of others."""
-        if "on" in document.data:
+        if compiled.STARTS in document.data:
             return True
         self._note_moved(document)
         return False
@@ -212,7 +214,7 @@ class _WorkflowReader:
         file = path.replace("/", "_")
         pattern = f"{CACHE}/{escape(owner)}/{escape(repository)}/*/{escape(file)}"
         copies = self.files.find([pattern]) if file else ()
-        locked = self.files.tree.read(main.source.path.removesuffix(".md") + ".lock.yml")
+        locked = self.files.tree.read(main.source.path.removesuffix(".md") + compiled.COMPILED)
         return [copy for copy in copies if locked and copy in locked[0].text] or copies
 
     def _are_alike(self, copies: Sequence[str]) -> bool:

@@ -23,6 +23,7 @@ from llmdo.features.github_actions.claude_code import (
     shows_environment,
     starters_of_action,
     without_checkout,
+    without_mentions,
 )
 from llmdo.features.github_actions.claude_options import inputs_too_new, prompt_of, reads_event
 from llmdo.features.github_actions.copilot_runs import copilot_grants
@@ -47,12 +48,14 @@ from llmdo.features.github_actions.other_agents import (
     unread_agent,
     without_by_itself,
 )
+from llmdo.features.github_actions.quoted_documents import behind_document
 from llmdo.features.github_actions.reacting import without_reaction
 from llmdo.features.github_actions.refusing import refused_conditions
 from llmdo.features.github_actions.table import LINES
 from llmdo.features.github_actions.tokens import acts_as_app, granted, pushes_later, without_contents
 from llmdo.features.github_actions.walking import WorkflowWalk
 from llmdo.features.github_actions.workflow import AFTER_A_RUN, CALLED, OTHER, filled
+from llmdo.foreign.compiled import is_covered
 from llmdo.foreign.edits import names_text
 from llmdo.foreign.events import models_addresses
 from llmdo.foreign.team import MAX_NAME, Agent, Team, capability_of
@@ -70,8 +73,6 @@ if TYPE_CHECKING:
     from llmdo.graph.start import Starter
     from llmdo.syntax.document import Place
 
-COMPILED = ".lock.yml"
-"""The ending of workflows that gh-aw compiles."""
 _WORKFLOW_ON_GITHUB = re.compile(r"[\w.-]+/[\w.-]+/(?P<path>\.github/workflows/[\w.-]+\.ya?ml)@\S+")
 
 _NO_EFFECT = "whatever others write then has no effect"
@@ -81,7 +82,6 @@ _TALKS = frozenset(
     {"x.github.discussions-write", "x.github.issues-write", "x.github.pull-requests-write", "x.github.read"}
 )
 """What a token may do and still be no key: whoever starts the agent can have it do all of this."""
-_BY_GH_AW = re.compile(r"^#.*\bgh-aw\b", re.MULTILINE)
 _RUNS_AN_AGENT = re.compile(
     r"uses\s*:\s*['\"]?(?:anthropics/claude-code|openai/codex-action|google-\S+/run-gemini-cli)"
     r"|\bclaude (?:-p|--print)\b|\bcodex exec\b|\bgemini (?:-\w|--\w)|\bcopilot (?:-p|--\w)|\bopencode run\b"
@@ -114,7 +114,7 @@ def read(tree: Tree) -> Team:
         problems_so_far.extend(unread)
         if source is None or unread:
             continue
-        if _is_covered(source, tree):
+        if is_covered(source, tree):
             compiled.append(path)
         else:
             sources[path] = source
@@ -124,7 +124,12 @@ def read(tree: Tree) -> Team:
     agents: list[Agent] = []
     for site in walk.sites():
         checkout = checkout_at(site, tree)
-        ends = without_checkout(site) or without_reaction(site) or opencode_settings.refused(site, checkout)
+        ends = (
+            without_mentions(site)
+            or without_checkout(site)
+            or without_reaction(site)
+            or opencode_settings.refused(site, checkout)
+        )
         if ends is not None:
             problems_so_far.append(ends)
         else:
@@ -141,13 +146,6 @@ def read(tree: Tree) -> Team:
         starts="allowed",
         max_depth=1,
     )
-
-
-def _is_covered(source: Source, tree: Tree) -> bool:
-    """Whether gh-aw compiled a workflow from an existing file, which its own reader reads."""
-    path = source.path
-    is_compiled = path.endswith(COMPILED) and _BY_GH_AW.search(source.text[:4_000])
-    return bool(is_compiled) and tree.read(f"{path.removesuffix(COMPILED)}.md") is not None
 
 
 def _covered(paths: list[str]) -> Diagnostic:
@@ -291,7 +289,7 @@ def _of_trigger(site: Site) -> Iterator[Grant]:
             line.capabilities,
             site.place("run"),
             is_open=True,
-            narrower=f"pass {names_text(expressions)} by `env`",
+            narrower=f"pass {names_text(expressions)} by `env`{behind_document(script, expressions)}",
             loss="the text is then no part of the script",
         )
     for step in site.before:
