@@ -66,6 +66,7 @@ EXPLAINED = tuple(
         r"write a rule for each of the commands",
         r"keep it in the plugin's own folder, and write its path from there",
         r"write the path of a file with servers, such as _",
+        r"write _ for the folder of the marketplace itself",
         r"take one of the two out(?:, and write what should hold of it into the other)?",
         r"take _(?: and _)* out of _ in each file, so that the rules of _ hold",
         r"write _ before the rules there, or take this out",

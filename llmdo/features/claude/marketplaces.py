@@ -5,6 +5,7 @@ from __future__ import annotations
 import posixpath
 from typing import TYPE_CHECKING
 
+from llmdo.base.diagnostic import excerpt
 from llmdo.base.parts import items, table, text
 from llmdo.syntax.document import Place
 
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
 
 MANIFEST = ".claude-plugin/plugin.json"
 MARKETPLACE = ".claude-plugin/marketplace.json"
+_SOURCES = ("git-subdir", "github", "npm", "url")
+"""The sources that are tables, by https://code.claude.com/docs/en/plugin-marketplaces."""
 _MANY = 5  # names of plugins in one sentence
 
 
@@ -31,6 +34,7 @@ def entries_of(files: Files, marketplace: Place, base: str) -> Iterator[tuple[st
         source = table(entry).get("source")
         if not isinstance(source, str):
             if _is_itself(files, base, table(entry)):
+                _judge_source(files, Place(document, ("plugins", number, "source")))
                 yield base, place
                 continue
             elsewhere.append(text(table(entry).get("name")) or "?")
@@ -50,12 +54,22 @@ def entries_of(files: Files, marketplace: Place, base: str) -> Iterator[tuple[st
         files.note("LDO154", at, message)
 
 
+def _judge_source(files: Files, at: Place) -> None:
+    """Notes the source of a plugin if it is of a kind that Claude Code does not know."""
+    kind = text(table(at.data).get("source"))
+    if kind not in ("", *_SOURCES):
+        message = f"Claude Code knows no source `{excerpt(kind)}`, so it installs no plugin from it"
+        files.note("LDO151", at, message, 'write `"source": "./"` for the folder of the marketplace itself')
+
+
 def _is_itself(files: Files, base: str, entry: Mapping[str, object]) -> bool:
     """Whether a plugin that a marketplace fetches is that of its own folder, by the name and the repository."""
     document = files.json(f"{base}/{MANIFEST}".removeprefix("/"))
     if document is None or document.data.get("name") != entry.get("name"):
         return False
     source = table(entry.get("source"))
+    if text(source.get("source")) not in ("", *_SOURCES) and not source.keys() & {"package", "repo", "url"}:
+        return True  # it names no other place, so this one was meant
     its = text(source.get("url")).removesuffix(".git") or f"https://github.com/{text(source.get('repo'))}"
     return text(document.data.get("repository")).removesuffix(".git") == its
 
