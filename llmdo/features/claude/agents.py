@@ -27,7 +27,7 @@ from llmdo.features.claude.table import LINES
 from llmdo.features.claude.unknown_tools import judge
 from llmdo.foreign import reading
 from llmdo.foreign import servers as mcp
-from llmdo.foreign.files import json_at, surplus
+from llmdo.foreign.files import json_at, surplus, unknown_to
 from llmdo.foreign.team import NAME_TOOLS, Agent, AgentCall
 from llmdo.syntax.document import Place
 
@@ -165,6 +165,8 @@ class AgentReader:
                 self.files.unknown_key(self._place(key, of_key=True), key, KEYS, hint)
             elif self._is_of_opencode(key):
                 self.files.unknown_key(self._place(key, of_key=True), key, KEYS, _OF_OPENCODE[key])
+            elif self._is_of_its_own(key):
+                self.files.note("LDO151", self._place(key, of_key=True), unknown_to(self.files.product, key))
             elif meant := reading.misspelt(key, KEYS):
                 value = str(self.header[key])
                 frees = meant == _MODE and value in _FREEING and meant not in self.header
@@ -176,6 +178,12 @@ class AgentReader:
                 self.files.note(
                     "LDO151", self._place(key, of_key=True), f"`{key}` does nothing in an agent of a plugin"
                 )
+
+    def _is_of_its_own(self, key: str) -> bool:
+        """Whether a key that is like a known one stands beside that, and differs in more than signs and size."""
+        meant = reading.misspelt(key, KEYS)
+        letters = re.sub(r"[^a-z]", "", key.lower())
+        return meant is not None and meant in self.header and letters != meant.lower()
 
     def _is_of_opencode(self, key: str) -> bool:
         """Whether a key with this value is one of opencode's agents."""
