@@ -56,9 +56,9 @@ from llmdo.foreign.instead import (
     is_listed,
     is_under_permission,
     key_around,
-    list_without,
     loss_of,
     name_at,
+    out_of_list,
     runs_commands,
     without_rule,
 )
@@ -167,7 +167,11 @@ def edit(project: Foreign, flow: Flow) -> FlowEdit | None:
     besides = "".join(f"; and {change}" for change in own[:ALL])
     besides += f"; {len(own) - ALL} more allow as much" if len(own) > ALL else ""
     every = frozenset(spots_of(flow))
-    alike = (at_once(project, given[0], each[0], every) for each, given in known.items() if each in left)
+    alike = (
+        at_once(project, given[0], each[0], every, given[0].removal)
+        for each, given in known.items()
+        if each in left
+    )
     return best._replace(text=f"{text}{others}{besides}", takes=best.takes.union(left, *alike))
 
 
@@ -215,7 +219,7 @@ def _change_of(project: Foreign, spot: Spot, best: FlowEdit, *, is_way: bool) ->
     is_alike = bool(given.server and at.of_key) == (" out of `mcp" in best.text.partition(" (")[0])
     whose = f" ({place((instead.at or at).location)})" if instead and spec.switches_tools else " ("
     is_own = instead is not None and not best.text.startswith(f"{instead.change}{whose}")
-    if best.of_source is not None and is_alike and not is_own:
+    if best.of_source is not None and is_alike and not is_own and not given.removal:
         return None
     if instead is None:
         text = _edit(project, leg_of(spot))
@@ -326,7 +330,7 @@ def _taken(project: Foreign, leg: FlowLeg, every: frozenset[Spot], text: str) ->
         rule = None
     elif text.endswith((*LEFT_TO_OTHERS, CONFINED)) and (at := place_of(project, leg)):
         rule = at.location
-    if given and (alike := at_once(project, given, own[0], every)):
+    if given and (alike := at_once(project, given, own[0], every, text)):
         return alike
     path = given.at.location.path if given else ""
     is_declared = given is not None and given.server is not None and given.narrower_at is None
@@ -364,7 +368,7 @@ def _of_grant(given: Grant, at: Place) -> Place:
 def _item_of(project: Foreign, leg: FlowLeg, text: str) -> tuple[Place, tuple[str, ...]] | None:
     """The tool that an edit of a leg takes out of an agent's own list by one line, with its place."""
     given, at = grant_of(project, leg), place_of(project, leg)
-    if given is None or at is None:
+    if given is None or at is None or given.removal:
         return None
     at = _of_grant(given, at)
     name = f"`{excerpt(given.tool)}`"
@@ -401,8 +405,8 @@ def _edit(project: Foreign, leg: FlowLeg) -> str | None:
         )
         change = f"write `{line}`, and what else it needs" if line else agent.narrower
         lost = f"it loses the rest{idle_list(spec, agent)}" if line else lost
-    elif left := list_without(at, given.tool):
-        change = f"write `{left}`, without `{excerpt(given.tool)}`"
+    elif own := out_of_list(given, at):
+        change = own
     elif instead and (spec.switches_tools or at.route[:1] != (HEADER,)):
         change, lost, at = instead.change, instead.lost or lost, instead.at or at
         lost += also_lost(project, at, lost) if spec.switches_tools else given.also

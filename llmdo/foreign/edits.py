@@ -332,7 +332,7 @@ def with_one_line(
     same = {
         each: given
         for each, (given, its) in known.items()
-        if _is_in_one_list(its, at) and list_without(at, each[2])
+        if not given.removal and _is_in_one_list(its, at) and list_without(at, each[2])
     }
     tools = tuple(dict.fromkeys((*tools, *(each[2] for each in same))))
     line = list_without(at, *tools)

@@ -410,17 +410,17 @@ def may_allow(
     files: Files,
     command: str,
     root: str = "",
-    says: Callable[[str], bool] = says_allow,
+    says: Callable[[str, str], bool] = lambda text, _path: says_allow(text),
     *,
     starts_there: bool = False,
 ) -> bool | None:
     """Whether the text of a hook's command or script answers `allow`; None if it does not, False if that is unknown.
 
-    `says` is whether a text has that answer in a form that the client takes.
+    `says` is whether a text has that answer in a form that the client takes, with its path unless it is a command.
     """
-    own = [script for _, script in project_scripts(files, command, root, starts_there=starts_there)]
-    perhaps = [script for *_, script in scripts_elsewhere(files, command)]
-    if any(map(says, (command, *own, *perhaps))):
+    own = [*project_scripts(files, command, root, starts_there=starts_there)]
+    perhaps = [(path, script) for _, path, script in scripts_elsewhere(files, command)]
+    if any(says(script, path) for path, script in (("", command), *own, *perhaps)):
         return True
     return None if own or is_harmless(command) else False
 

@@ -56,6 +56,11 @@ def surplus(name: str, counts: str = COUNTS) -> str:
     return f"take this out: `{name}` is there already{counts}"
 
 
+def unknown_to(product: str, name: str) -> str:
+    """The sentence about a name that a product does not know there."""
+    return f"{product} does not know `{excerpt(name)}`, so it does nothing"
+
+
 def line_out(at: Place) -> str:
     """The change that takes out what is at a place: of JSON with the comma before it, if it is the last of several."""
     *route, step = at.route or ("",)
@@ -265,7 +270,7 @@ class Files:
 
     def unknown_key(self, place: Place, name: str, known: Iterable[str], hint: str | None = None) -> None:
         """Notes a name that the format does not know there."""
-        message = f"{self.product} does not know `{excerpt(name)}`, so it does nothing"
+        message = unknown_to(self.product, name)
         meant = renaming(place, name, nearest(name, known), counts=COUNTS)
         self.note("LDO151", place, message, hint or meant)
 

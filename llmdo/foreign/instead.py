@@ -232,6 +232,14 @@ def list_without(at: Place, *tools: str) -> str | None:
     return line if len(line) <= LONGEST and "`" not in line else None
 
 
+def out_of_list(given: Grant, at: Place) -> str | None:
+    """The change that takes a tool out of the agent's own list at a place, and of what else in its file gives it."""
+    if given.removal and at == given.at:
+        return given.removal
+    left = list_without(at, given.tool)
+    return f"write `{left}`, without `{excerpt(given.tool)}`" if left else None
+
+
 def is_whole_list(at: Place, tools: Sequence[str]) -> bool:
     """Whether the list in an agent's header, of which a place is an item, names nothing but these tools."""
     return at.route[:1] == (HEADER,) and not {*(_items(at._replace(route=(HEADER,)).data) or ("",))} - {

@@ -254,20 +254,24 @@ def where(project: Foreign, row: Row) -> str:
     return place(at.location) if at else ""
 
 
-def at_once(project: Foreign, given: Grant, worker: str, every: frozenset[Spot]) -> frozenset[Spot]:
-    """The tools of an agent that one line takes away with a tool for which that line has a place of its own."""
-    if given.narrower_at is None and not given.is_nowhere_yet:
+def at_once(
+    project: Foreign, given: Grant, worker: str, every: frozenset[Spot], text: str = ""
+) -> frozenset[Spot]:
+    """The tools of an agent that go with a tool: by a line with a place of its own, or by all that an edit names."""
+
+    def line_of(grant: Grant) -> object:
+        if given.removal and text.startswith(given.removal):
+            return grant.removal
+        return grant.narrower, grant.narrower_at and grant.narrower_at.location
+
+    line = line_of(given)
+    if line != given.removal and given.narrower_at is None and not given.is_nowhere_yet:
         return frozenset()
-    line = given.narrower, given.narrower_at and given.narrower_at.location
     agent = project.agents.get(worker)
     known = [(each, grant_of(project, leg_of(each))) for each in every if each[0] == worker]
     # A flow has one of the tools that reach the same: the line takes the others as well.
     known += [((worker, each.toolset, each.tool), each) for each in (agent.grants if agent else ())]
-    return frozenset(
-        each
-        for each, other in known
-        if other and (other.narrower, other.narrower_at and other.narrower_at.location) == line
-    )
+    return frozenset(each for each, other in known if other and line_of(other) == line)
 
 
 def declared_at(project: Foreign, at: Place) -> Iterator[Spot]:

@@ -137,6 +137,8 @@ class Grant:
     """The place for that line; None if it is that of the agent, or of what gives the tool."""
     is_of_person: bool = False
     """Whether only the sessions of a person who loads the project as a plugin have it: no setting does."""
+    removal: str = ""
+    """A change after which nothing in the agent's own file gives it, as a hint; empty if one line alone does."""
 
 
 class Unread(NamedTuple):

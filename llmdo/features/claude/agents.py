@@ -6,8 +6,9 @@ import re
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
+from llmdo.base.diagnostic import excerpt
 from llmdo.base.parts import table as table_in
-from llmdo.base.values import dataclass
+from llmdo.base.values import dataclass, replace
 from llmdo.features.claude import SETTINGS
 from llmdo.features.claude.client import hook_events
 from llmdo.features.claude.headers import MENDED
@@ -26,7 +27,7 @@ from llmdo.features.claude.table import LINES
 from llmdo.features.claude.unknown_tools import judge
 from llmdo.foreign import reading
 from llmdo.foreign import servers as mcp
-from llmdo.foreign.files import json_at, surplus
+from llmdo.foreign.files import json_at, surplus, unknown_to
 from llmdo.foreign.team import NAME_TOOLS, Agent, AgentCall
 from llmdo.syntax.document import Place
 
@@ -164,6 +165,8 @@ class AgentReader:
                 self.files.unknown_key(self._place(key, of_key=True), key, KEYS, hint)
             elif self._is_of_opencode(key):
                 self.files.unknown_key(self._place(key, of_key=True), key, KEYS, _OF_OPENCODE[key])
+            elif self._is_of_its_own(key):
+                self.files.note("LDO151", self._place(key, of_key=True), unknown_to(self.files.product, key))
             elif meant := reading.misspelt(key, KEYS):
                 value = str(self.header[key])
                 frees = meant == _MODE and value in _FREEING and meant not in self.header
@@ -175,6 +178,12 @@ class AgentReader:
                 self.files.note(
                     "LDO151", self._place(key, of_key=True), f"`{key}` does nothing in an agent of a plugin"
                 )
+
+    def _is_of_its_own(self, key: str) -> bool:
+        """Whether a key that is like a known one stands beside that, and differs in more than signs and size."""
+        meant = reading.misspelt(key, KEYS)
+        letters = re.sub(r"[^a-z]", "", key.lower())
+        return meant is not None and meant in self.header and letters != meant.lower()
 
     def _is_of_opencode(self, key: str) -> bool:
         """Whether a key with this value is one of opencode's agents."""
@@ -299,16 +308,17 @@ class AgentReader:
 
     def _named(self, tool_items: Sequence[reading.ToolItem], tools: SessionTools) -> Iterator[Grant]:
         """The grants of the tools that the file names."""
+        servers = self._own_servers()
         for tool, _, place in tool_items:
             if tool.startswith("mcp__"):
-                yield from tools.of_server(tool, place)
+                grants = tools.of_server(tool, place)
+                yield from (_of_both(grants, tool_items) if server_name(tool) in servers else grants)
             elif tool in LINES and tool not in CALLING | {WORKFLOW}:
                 yield from tools.named(tool, place)
-        servers = self._own_servers()
         judge(self.files, self.text.document, tool_items, has_others=bool(servers) or self._remembers)
         # The servers of its own file come to an agent beside those of its list.
         for server, (_, place) in servers.items():
-            yield from tools.of_server(f"mcp__{server}", place)
+            yield from _of_both(tools.of_server(f"mcp__{server}", place), tool_items)
 
     @property
     def _remembers(self) -> bool:
@@ -362,6 +372,19 @@ def declared_in(text: reading.Text) -> Iterator[str]:
     own = text.document.data.get("mcpServers")
     for entry in own if isinstance(own, list) else [own]:
         yield from map(str, entry if isinstance(entry, dict) else ())
+
+
+def _of_both(grants: Iterable[Grant], tool_items: Sequence[reading.ToolItem]) -> Iterator[Grant]:
+    """The grants of a server of an agent's own file, each with the change of all that gives its tools."""
+    for grant in grants:
+        server = server_name(grant.tool)
+        listed = dict.fromkeys(
+            tool for tool, _, _ in tool_items if tool.startswith("mcp__") and server_name(tool) == server
+        )
+        out = f"`{excerpt(server)}` out of `mcpServers`"
+        if listed:
+            out = f"{' and '.join(f'`{excerpt(tool)}`' for tool in listed)} out of `tools`, and {out}"
+        yield replace(grant, removal=f"take {out}")
 
 
 def _names_of_skill(rule: PermissionRule) -> tuple[str, str]:

@@ -73,6 +73,8 @@ All that there are, by https://code.claude.com/docs/en/settings-reference, have 
 
 
 _SERVERS_IN = "Claude Code looks for the servers of a project in `{}`"
+_LIMITING = (("ask", "needs_approval"), ("deny", "blocked"))
+"""The lists of rules that limit what others allow, each with its decision."""
 _UNDOTTED = "mcp.json"
 _MANIFEST = ".claude-plugin/plugin.json"
 
@@ -384,8 +386,15 @@ class _HomeReader:
         if not any(rule.decision != "allowed" and RULES.whole(rule, "Bash") for rule in about):
             for rule in about:
                 if rule.decision == "allowed" and RULES.whole(rule, "Bash") and not flaw(rule):
-                    message = "this allows every command without a question"
+                    message = f"this allows every command without a question{_but(about)}"
                     self.files.note(
                         "LDO554", rule.at, message, "allow the commands that ask too often by name"
                     )
         judge_hooks(self.files, settings.answering(settings.hooks))
+
+
+def _but(rules: Iterable[PermissionRule]) -> str:
+    """The commands that a rule for all of them does not allow, as the end of a sentence."""
+    decisions = {rule.decision for rule in rules if not flaw(rule)}
+    lists = [f"`{key}`" for key, decision in _LIMITING if decision in decisions]
+    return f", but those that {' and '.join(lists)} name{'s' * (len(lists) == 1)}" if lists else ""

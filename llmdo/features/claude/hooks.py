@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import json
 import re
-import sys
 from fnmatch import fnmatchcase
+from functools import partial
 from typing import TYPE_CHECKING
 
 from llmdo.base.diagnostic import excerpt
 from llmdo.base.parts import items, table, text, texts
 from llmdo.base.values import dataclass
+from llmdo.features.claude.answers import says_allow_to_claude
 from llmdo.features.claude.matchers import LONGEST, PLAIN, listed, meant, never_matches
 from llmdo.features.claude.table import LINES
-from llmdo.foreign.events import may_allow, says_allow
+from llmdo.foreign.events import may_allow
 from llmdo.syntax.document import Place
 
 if TYPE_CHECKING:
@@ -57,18 +58,6 @@ _OF_GIT = frozenset({"PostCommit", "PreCommit", "PrePush"})
 """Events of git, none of which is a misspelt one."""
 _COMMENT = re.compile(r"[$/#_].*|comments?|description")
 """Keys by which people comment a table."""
-
-_NO_ANSWER = re.compile(r"""\\?["']decision\\?["']\s*:\s*\\?["']allow\\?["']""")
-"""An answer of other clients: as a `decision` Claude Code takes `approve` and `block` alone."""
-_HANDED_ON = re.compile(r"""(?:permissionDecision|behavior)\\?["']?\s*[:=]\s*(?!\s|\\?["'])""")
-"""A key of its own answers whose value is not in quotes there, and may be that of such a text."""
-
-_KEY_OF_AN_ANSWER = re.compile(r"permissionDecision|behavior|decision\\?[\"']|\\?[\"']decision")
-"""A key by which Claude Code is answered (https://code.claude.com/docs/en/hooks)."""
-_IMPORT = re.compile(r"(?:^|[;:])[ \t]*(?:from|import)[ \t]+([\w.][\w., ]*)", re.MULTILINE)
-"""An import of Python: of the library that comes with it, or of files beside the program."""
-_STARTS = re.compile(r"\b(?:__import__|exec|importlib|popen|runpy|subprocess|system)\b")
-"""Names by which a program in Python starts or loads another."""
 
 _SIMPLE = re.compile(r"\^?(?:[\w-]|\.\*)*\$?(?:\|\^?(?:[\w-]|\.\*)*\$?)*")
 """Regular expressions that are names with any part left out."""
@@ -232,22 +221,4 @@ def _allows(files: Files, event: str, handler: Mapping[str, object], root: str) 
     if kind != "command":
         return False
     command = "\n".join([text(handler.get("command")), *texts(handler.get("args"))])
-    return may_allow(files, command, root, _says_allow)
-
-
-def _is_alone(script: str) -> bool:
-    """Whether a program is in Python and starts and loads none that answers for it, but what comes with Python."""
-    modules = [
-        name.split()[0].partition(".")[0]
-        for match in _IMPORT.finditer(script)
-        for name in match[1].split(",")
-        if name.strip()
-    ]
-    return bool(modules) and sys.stdlib_module_names.issuperset(modules) and not _STARTS.search(script)
-
-
-def _says_allow(script: str) -> bool:
-    """Whether a program has an answer that Claude Code takes for `allow`."""
-    if _is_alone(script) and not _KEY_OF_AN_ANSWER.search(script):
-        return False
-    return says_allow(script if _HANDED_ON.search(script) else _NO_ANSWER.sub("", script))
+    return may_allow(files, command, root, partial(says_allow_to_claude, files))

@@ -11,7 +11,8 @@ from llmdo.base.parts import items, table, text
 from llmdo.base.values import replace
 from llmdo.features.claude import IN_PLUGINS, SETTINGS
 from llmdo.features.claude.homes import MANAGED_SETTINGS, USER_SETTINGS
-from llmdo.features.claude.plugins import MANIFEST, MARKETPLACE, entries_of, plugins_in
+from llmdo.features.claude.marketplaces import MANIFEST, MARKETPLACE, entries_of
+from llmdo.features.claude.plugins import plugins_in
 from llmdo.foreign.files import Files
 from llmdo.foreign.overlay import Overlay
 from llmdo.syntax.document import Place

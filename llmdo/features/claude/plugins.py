@@ -8,9 +8,10 @@ import re
 from typing import TYPE_CHECKING
 
 from llmdo.base.diagnostic import Related, excerpt, finding
-from llmdo.base.parts import items, table, text
+from llmdo.base.parts import table, text
 from llmdo.base.values import dataclass
 from llmdo.features.claude import PLUGINS
+from llmdo.features.claude.marketplaces import MANIFEST, MARKETPLACE, entries_of, within
 from llmdo.features.claude.session import scoped_server
 from llmdo.features.claude.skills import SKILL, from_here, skills_in
 from llmdo.foreign import servers as mcp
@@ -23,13 +24,11 @@ if TYPE_CHECKING:
 
     from llmdo.foreign.files import Files
     from llmdo.graph.described import Server
-    from llmdo.syntax.document import Document
 
-MANIFEST = ".claude-plugin/plugin.json"
-MARKETPLACE = ".claude-plugin/marketplace.json"
 _OF_A_SUBMODULE = re.compile(r"^\s*path\s*=\s*(.+?)/?\s*$", re.MULTILINE)
 _HOOKS = "hooks/hooks.json"
-_MANY = 5  # names of plugins in one sentence
+_KEYS_OF_PATHS = ("agents", "commands", "hooks", "mcpServers", "skills")
+_MANY = 5  # files in one sentence
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,74 +95,18 @@ def _plugins(
             yield reader.plugin(is_alone=len(entries.get(root, [])) < 2)
 
 
-def entries_of(files: Files, marketplace: Place, base: str) -> Iterator[tuple[str, Place]]:
-    """The plugins of a marketplace that are in the project, each with its folder."""
-    document = marketplace.document
-    prefix = text(table(document.data, "metadata").get("pluginRoot"))
-    elsewhere: list[str] = []
-    if _refuses(files, document):
-        return
-    for number, entry in enumerate(items(document.data.get("plugins"))):
-        place = Place(document, ("plugins", number))
-        source = table(entry).get("source")
-        if not isinstance(source, str):
-            if _is_itself(files, base, table(entry)):
-                yield base, place
-                continue
-            elsewhere.append(text(table(entry).get("name")) or "?")
-            continue
-        bare = prefix and "/" not in source and not source.startswith(".")
-        root = _within(base, f"{prefix}/{source}" if bare else source)
-        if root is None:
-            message = f"`{source}` leads out of the project, so Claude Code loads no plugin from there"
-            files.note("LDO250", Place(document, ("plugins", number, "source")), message)
-        else:
-            yield root, place
-    if elsewhere:
-        names = ", ".join(f"`{name}`" for name in elsewhere[:_MANY])
-        more = f" and {len(elsewhere) - _MANY:,} more" if len(elsewhere) > _MANY else ""
-        at = Place(document, ("plugins",), of_key=True)
-        message = f"plugins that come from elsewhere were not read: {names}{more}"
-        files.note("LDO154", at, message)
-
-
-def _is_itself(files: Files, base: str, entry: Mapping[str, object]) -> bool:
-    """Whether a plugin that a marketplace fetches is that of its own folder, by the name and the repository."""
-    document = files.json(f"{base}/{MANIFEST}".removeprefix("/"))
-    if document is None or document.data.get("name") != entry.get("name"):
-        return False
-    source = table(entry.get("source"))
-    its = text(source.get("url")).removesuffix(".git") or f"https://github.com/{text(source.get('repo'))}"
-    return text(document.data.get("repository")).removesuffix(".git") == its
-
-
-def _refuses(files: Files, document: Document) -> bool:
-    """Whether Claude Code refuses a marketplace: a `source` that is a text is the path of a folder. It is noted."""
-    sources = [
-        Place(document, ("plugins", number, "source"))
-        for number, entry in enumerate(items(document.data.get("plugins")))
-        if ":" in text(table(entry).get("source"))
-    ]
-    if not sources:
-        return False
-    number = f" and {len(sources) - 1:,} more are no paths" if len(sources) > 1 else " is no path"
-    message = f"`{text(sources[0].data)}`{number}, so Claude Code refuses this marketplace"
-    hint = 'write `"./FOLDER"`, or `{"source": "github", "repo": "OWNER/NAME"}`'
-    files.note("LDO151", sources[0], message, hint)
-    return True
-
-
-def _within(base: str, path: str) -> str | None:
-    """A path relative to a folder, as one of the project; None if it is outside."""
-    if path.startswith(("/", "~")) or "\\" in path:
-        return None
-    whole = posixpath.normpath(posixpath.join(base or ".", path))
-    return None if whole.startswith("..") else whole.removeprefix(".") if whole == "." else whole
-
-
 def _is_markdown(path: object) -> bool:
     """Whether a value may be the path of an agent's file; a table of agents is read as one."""
     return not isinstance(path, str) or path.endswith(".md")
+
+
+def _instead_of_path(at: Place) -> str:
+    """The hint about a path that does not begin as it has to; empty where it lacks nothing but that."""
+    path = text(at.data)
+    if path.startswith("../"):
+        return "keep it in the plugin's own folder, and write its path from there"
+    is_file = at.route[0] != "mcpServers" or path.endswith((".dxt", ".json", ".mcpb"))
+    return "" if is_file else "write the path of a file with servers, such as `./.mcp.json`"
 
 
 def _submodule(files: Files, folder: str) -> str | None:
@@ -224,7 +167,8 @@ class _PluginReader:
     def _has_other_form(self) -> bool:
         """Whether a value of the manifest has a form that Claude Code refuses, which is noted.
 
-        Known of an `author` (anthropics/claude-code#65263) and of paths (MicrosoftDocs/Agent-Skills#64).
+        Known of an `author` (anthropics/claude-code#65263), of paths (MicrosoftDocs/Agent-Skills#64) that lead out
+        (confluentinc/claude-code-confluent-plugin#25), and of those of servers (agenticempire/axint#311).
         """
         manifests = [each for each in self.declared if not each.route]
         authors = [Place(each.document, ("author",)) for each in manifests if "author" in each.document.data]
@@ -237,31 +181,41 @@ class _PluginReader:
             )
         paths = [
             each
-            for key in ("agents", "commands", "skills")
+            for key in _KEYS_OF_PATHS
             for each in self._values(key)
             if each.route[0] == key
             and isinstance(each.data, str)
-            and not each.data.startswith((".", "/", "~"))
+            and not each.data.startswith(
+                ("./", "/", "~") if key != "mcpServers" else ("./", "/", "~", "http")
+            )
+            and each.data != "."
             and (key != "agents" or _is_markdown(each.data))  # a folder there is noted by itself
         ]
-        if paths:
-            first, *others = paths
-            path, number = (
-                text(first.data),
-                f" and {len(others):,} more do not begin" if others else " does not begin",
-            )
-            message = f"`{excerpt(path)}`{number} with `./`, so Claude Code installs no such plugin"
-            likewise = ", and the others likewise" if others else ""
-            if any(text(each.data).endswith(SKILL) for each in others):
-                likewise += f", each `{SKILL}` by its folder"
-            hint = f"write `{from_here(first)}` in place of `{path}`{likewise}"
-            related = [Related(each.location, "and here") for each in others[:MOST_PLACES]]
-            self.files.problems.append(finding("LDO151", first.location, message, hint=hint, related=related))
+        by_hint: dict[str, list[Place]] = {}
+        for each in paths:
+            by_hint.setdefault(_instead_of_path(each), []).append(each)
+        for hint, alike in by_hint.items():
+            self._note_paths(alike, hint)
         return bool(texts or paths)
+
+    def _note_paths(self, paths: Sequence[Place], hint: str) -> None:
+        """Notes paths of a form that Claude Code refuses; without a hint each is written with its beginning."""
+        first, *others = paths
+        path, number = (
+            text(first.data),
+            f" and {len(others):,} more do not begin" if others else " does not begin",
+        )
+        message = f"`{excerpt(path)}`{number} with `./`, so Claude Code installs no such plugin"
+        likewise = ", and the others likewise" if others else ""
+        if any(text(each.data).endswith(SKILL) for each in others):
+            likewise += f", each `{SKILL}` by its folder"
+        hint = hint or f"write `{from_here(first)}` in place of `{path}`{likewise}"
+        related = [Related(each.location, "and here") for each in others[:MOST_PLACES]]
+        self.files.problems.append(finding("LDO151", first.location, message, hint=hint, related=related))
 
     def _instead_of_folder(self, at: Place) -> str:
         """The hint about a folder at `agents`: the key says nothing of what is in the folder of that name alone."""
-        path = _within(self.root, text(at.data))
+        path = within(self.root, text(at.data))
         names = self.files.named([f"{globs.escape(path)}/**/*.md" if path else "**/*.md"])
         is_alone = len([*self._values("agents")]) == 1
         if path is None or not names or (is_alone and path == self._at("agents")):
@@ -309,7 +263,7 @@ class _PluginReader:
         for at in self._values(key):
             sources = [text(table(each).get("source")) for each in table(at.data).values()]
             for path in [at.data] if isinstance(at.data, str) else filter(None, sources):
-                whole = _within(self.root, path)
+                whole = within(self.root, path)
                 if whole is None or (self.root and not f"{whole}/".startswith(f"{self.root}/")):
                     self.files.note("LDO250", at, f"`{path}` leads out of the plugin, so it is not loaded")
                 else:
@@ -397,7 +351,7 @@ class _PluginReader:
             if not isinstance(at.data, str):
                 places.append(at)
             elif at.data.endswith(".json"):
-                path = _within(self.root, at.data)
+                path = within(self.root, at.data)
                 inline = self._top(path, "mcpServers") if path else None
                 if inline is None:
                     why = self._of_link(path or "")
@@ -417,7 +371,7 @@ class _PluginReader:
     def _hooks(self) -> Iterator[Place]:
         places = [] if self.shares else [self._top(self._at(_HOOKS), "hooks")]
         for at in self._values("hooks"):
-            path = _within(self.root, at.data) if isinstance(at.data, str) else None
+            path = within(self.root, at.data) if isinstance(at.data, str) else None
             if path:
                 places.append(self._top(path, "hooks"))
                 if path == self._at(_HOOKS) and places[-1] and at.route[0] == "hooks":

@@ -1,0 +1,3 @@
+import { answer } from './lib/answer.js';
+
+answer('allow');

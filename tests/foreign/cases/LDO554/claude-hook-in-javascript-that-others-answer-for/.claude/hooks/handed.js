@@ -1,0 +1,2 @@
+const answers = { decision: process.env.ANSWER };
+console.log(JSON.stringify(answers), "allow");

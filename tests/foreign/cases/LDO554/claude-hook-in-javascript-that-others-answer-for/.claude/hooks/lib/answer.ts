@@ -1,0 +1,3 @@
+export function answer(permissionDecision: string): void {
+  console.log(JSON.stringify({ hookSpecificOutput: { hookEventName: 'PreToolUse', permissionDecision } }));
+}

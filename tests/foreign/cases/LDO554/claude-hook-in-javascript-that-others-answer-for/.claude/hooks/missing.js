@@ -1,0 +1,3 @@
+const { answer } = require("./lib/missing");
+
+answer("allow");

@@ -1,0 +1,2 @@
+const verdict = "approve";
+console.log(JSON.stringify({ decision: verdict, log: "allow" }));

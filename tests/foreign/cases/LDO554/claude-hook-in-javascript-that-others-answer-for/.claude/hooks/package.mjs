@@ -1,0 +1,3 @@
+import { answer } from "claude-answers";
+
+answer("allow");
