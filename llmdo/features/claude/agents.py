@@ -23,7 +23,7 @@ from llmdo.features.claude.session import (
     server_name,
 )
 from llmdo.features.claude.table import LINES
-from llmdo.features.claude.unknown_tools import judge
+from llmdo.features.claude.unknown_tools import judge, of_switches
 from llmdo.foreign import reading
 from llmdo.foreign import servers as mcp
 from llmdo.foreign.files import json_at, surplus
@@ -292,8 +292,10 @@ class AgentReader:
         if any(tool == "*" for tool, _, _ in tool_items):
             return None
         if not tool_items and self.header["tools"] != []:
-            message = "`tools` names no tool, so the agent has none"
-            hint = "leave the key out for every tool, or write `tools: []`"
+            what, hint = "names no tool", "leave the key out for every tool, or write `tools: []`"
+            if isinstance(switches := self.header["tools"], dict):
+                what, hint = "is a table, and Claude Code takes names alone", of_switches(switches) or hint
+            message = f"`tools` {what}, so the agent has none"
             self.files.note("LDO150", self._place("tools", of_key=True), message, hint)
         return tool_items
 
