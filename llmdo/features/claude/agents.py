@@ -26,7 +26,7 @@ from llmdo.features.claude.table import LINES
 from llmdo.features.claude.unknown_tools import judge, of_switches
 from llmdo.foreign import reading
 from llmdo.foreign import servers as mcp
-from llmdo.foreign.files import json_at, surplus
+from llmdo.foreign.files import COUNTS, json_at, renaming, surplus
 from llmdo.foreign.team import NAME_TOOLS, Agent, AgentCall
 from llmdo.syntax.document import Place
 
@@ -59,6 +59,11 @@ _OF_OPENCODE = {
     "permission": "take it out: it is a key of opencode's agents, and `tools` names what an agent of Claude Code has",
 }
 """Keys of another client's agents, with the hints about them."""
+_EFFORTS = frozenset({"high", "low", "max", "medium", "xhigh"})
+_LIKE_EFFORT = frozenset(
+    {"model_reasoning_effort", "reasoning-effort", "reasoningEffort", "reasoning_effort"}
+)
+"""Keys of other clients' agents that mean `effort`."""
 _NOT_IN_PLUGINS = ("hooks", "mcpServers", "permissionMode")
 _MEMORIES = frozenset({"local", "project", "user"})
 _REMEMBERING = ("Read", "Write", "Edit")
@@ -164,6 +169,11 @@ class AgentReader:
                 self.files.unknown_key(self._place(key, of_key=True), key, KEYS, hint)
             elif self._is_of_opencode(key):
                 self.files.unknown_key(self._place(key, of_key=True), key, KEYS, _OF_OPENCODE[key])
+            elif key in _LIKE_EFFORT:
+                at = self._place(key, of_key=True)
+                is_fit = str(self.header[key]) in _EFFORTS
+                hint = renaming(at, key, "effort", "it is called `{}`", COUNTS) if is_fit else "take it out"
+                self.files.unknown_key(at, key, KEYS, hint)
             elif meant := reading.misspelt(key, KEYS):
                 value = str(self.header[key])
                 frees = meant == _MODE and value in _FREEING and meant not in self.header
