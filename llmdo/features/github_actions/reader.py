@@ -23,6 +23,7 @@ from llmdo.features.github_actions.claude_code import (
     shows_environment,
     starters_of_action,
     without_checkout,
+    without_prompt,
 )
 from llmdo.features.github_actions.claude_options import inputs_too_new, prompt_of, reads_event
 from llmdo.features.github_actions.copilot_runs import copilot_grants
@@ -124,7 +125,8 @@ def read(tree: Tree) -> Team:
     agents: list[Agent] = []
     for site in walk.sites():
         checkout = checkout_at(site, tree)
-        ends = without_checkout(site) or without_reaction(site) or opencode_settings.refused(site, checkout)
+        ends = without_checkout(site) or without_prompt(site) or without_reaction(site)
+        ends = ends or opencode_settings.refused(site, checkout)
         if ends is not None:
             problems_so_far.append(ends)
         else:
