@@ -59,7 +59,6 @@ from llmdo.features.github_actions.torn_rules import torn_rules, with_its_flag
 from llmdo.features.github_actions.workflow import TokenPermissions, Variable
 from llmdo.foreign import reading
 from llmdo.foreign.commands import commands
-from llmdo.foreign.edits import names_text
 from llmdo.foreign.files import line_out
 from llmdo.foreign.instead import LONGEST
 from llmdo.foreign.permissions import PermissionRule, part
@@ -69,8 +68,6 @@ from llmdo.policy.shell.rules import UNLISTED
 from llmdo.syntax.discovery import leaves
 from llmdo.syntax.document import Document, Place
 
-_WITHOUT_WORDS = frozenset({"repository_dispatch", "schedule", "workflow_dispatch"})
-"""Events that are no text of a person, in which a mention could start Claude."""
 _TRUST = "hasTrustDialogAccepted"
 """The key by which Claude Code knows that a person has trusted a folder."""
 
@@ -205,17 +202,6 @@ def without_checkout(site: Site) -> Diagnostic | None:
         hint = f"{hint}, and `id-token: write` under `permissions` ({at})"
     message = f"claude-code-action stops before it starts Claude, as {why}"
     return finding("LDO152", site.place("uses").location, message, hint=hint)
-
-
-def without_prompt(site: Site) -> Diagnostic | None:
-    """The note that the action, from v1 on, never starts Claude: it has no prompt, and no event that may ask for it."""
-    starters = site.trigger.starters.keys()
-    is_asked = not starters or not starters <= _WITHOUT_WORDS or prompt_of(site) is not None
-    if site.run.program != "claude-code-action" or not is_v1(site) or site.document.problems or is_asked:
-        return None
-    events = names_text(sorted(starters))
-    message = f"claude-code-action starts no Claude, as its step has no `prompt`, which it needs at {events}"
-    return finding("LDO152", site.place("uses").location, message, hint="give it a `prompt`")
 
 
 def starters_of_action(site: Site) -> Starter:
