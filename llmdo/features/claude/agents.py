@@ -172,8 +172,8 @@ class AgentReader:
             elif key in _LIKE_EFFORT:
                 at = self._place(key, of_key=True)
                 is_fit = str(self.header[key]) in _EFFORTS
-                hint = renaming(at, key, "effort", "it is called `{}`", COUNTS) if is_fit else "take it out"
-                self.files.unknown_key(at, key, KEYS, hint)
+                called = renaming(at, key, "effort", "it is called `{}`", COUNTS)
+                self.files.unknown_key(at, key, KEYS, called if is_fit else "take it out")
             elif meant := reading.misspelt(key, KEYS):
                 value = str(self.header[key])
                 frees = meant == _MODE and value in _FREEING and meant not in self.header
