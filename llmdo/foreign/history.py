@@ -32,6 +32,8 @@ class Commit:
     only: str | None = None
     contents: dict[str, bytes] = field(default_factory=dict)
     """The contents read so far, by object."""
+    _folders: frozenset[str] | None = None
+    """Every folder with a file; None before anybody asks."""
 
     @classmethod
     def of(cls, root: Path, name: str, only: str | None = None) -> Commit:
@@ -54,6 +56,7 @@ class Commit:
         globs = [Glob(pattern) for pattern in patterns]
         named = [path for path in sorted(self.files) if _is_named(path, globs)]
         refused = {path: why for path in named if (why := self._refused(path))}
+        refused |= {path: discovery.NOT_A_FILE for path in patterns if self._is_folder(path)}
         readable = tuple(path for path in named if path not in refused)
         # One question to git for all of them.
         blobs = (self.files[path] for path in readable)
@@ -78,6 +81,13 @@ class Commit:
             unprintable(path) if self.files[path].is_regular else discovery.RefusedPath("LDO107", "is a link")
         )
 
+    def _is_folder(self, path: str) -> bool:
+        if self._folders is None:
+            parts = (path.split("/")[:-1] for path in self.files)
+            ends = ((each, end) for each in parts for end in range(1, len(each) + 1))
+            self._folders = frozenset("/".join(each[:end]) for each, end in ends)
+        return path in self._folders
+
     def link_at(self, path: str) -> str | None:
         """The text of the link at `path`; None for what is none."""
         blob = self.files.get(path)
@@ -90,7 +100,8 @@ class Commit:
         """The file at `path`."""
         blob = self.files.get(path)
         if blob is None:
-            return None
+            refused = discovery.NOT_A_FILE
+            return (Source(path, ""), (unread(path, refused),)) if self._is_folder(path) else None
         if blob.size is None:
             message = f"`{path}` is not in this clone, so it was not read"
             return Source(path, ""), (finding("LDO153", Location(path), message, hint=commits.WHOLE),)

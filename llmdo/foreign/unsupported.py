@@ -111,6 +111,12 @@ EVIDENCE = (
     _Evidence("Factory", (".factory/settings.json", ".factory/hooks.json", ".factory/mcp.json"), "configuration"),
     _Evidence("Grok Build", (".grok/agents/*.md",), "agent"),
     _Evidence("Grok Build", (".grok/config.toml", ".grok/hooks/*.json"), "configuration"),
+    _Evidence("Pi", (".pi/agents/*.md",), "agent"),
+    _Evidence(
+        "Pi", (".pi/extensions/*.ts", ".pi/extensions/*.js", ".pi/extensions/*/index.ts"), "extension",
+        "they are code",
+    ),
+    _Evidence("Pi", (".pi/settings.json",), "configuration"),
     _Evidence("Augment", (".augment/agents/*.md",), "agent"),
     _Evidence("Continue", (".continue/agents/*.yaml", ".continue/agents/*.md"), "agent"),
     _Evidence("Continue", (".continue/config.yaml", ".continue/mcpServers/*.yaml"), "configuration"),

@@ -65,7 +65,7 @@ _READING = (
 )
 
 _PLAIN = bytes([ord("\n"), *range(ord(" "), 0x7F)])
-_NOT_A_FILE = RefusedPath("LDO105", "is not a regular file")
+NOT_A_FILE = RefusedPath("LDO105", "is not a regular file")
 _UNFIT = re.compile("^~|[*?\\[\\]\\\\:\\x00-\\x1f\\x7f\\ud800-\\udfff]")
 _UNFIT_NAME = RefusedPath(
     "LDO105",
@@ -89,7 +89,7 @@ def read(
         try:
             status = os.fstat(descriptor)
             if not stat.S_ISREG(status.st_mode):
-                return _NOT_A_FILE
+                return NOT_A_FILE
             content = os.read(descriptor, min(status.st_size, limit) + 1)
             # Most files come at once; one that grows meanwhile, or is longer than it says, needs more looks.
             while len(content) != status.st_size and len(content) <= limit:
@@ -388,7 +388,7 @@ def _walk(
 def _refusal(entry: os.DirEntry[str]) -> RefusedPath | None:
     if entry.is_symlink():
         return RefusedPath("LDO107", "is a link, which llmdo does not follow")
-    return None if entry.is_file(follow_symlinks=False) else _NOT_A_FILE
+    return None if entry.is_file(follow_symlinks=False) else NOT_A_FILE
 
 
 def git_ignored(root: Path, seen: Seen | None = None, *, with_hidden: bool = False) -> Ignoring:

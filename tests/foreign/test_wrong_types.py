@@ -72,6 +72,7 @@ def chosen() -> dict[str, list[tuple[Path, Path, list[str]]]]:
             if (
                 path.suffix not in JSON + YAML + TOML
                 or path.name == "page.md"
+                or path.is_dir()
                 or path.stat().st_size > LARGEST
             ):
                 continue

@@ -229,6 +229,14 @@ def in_place_of_text(files: Edited, match: re.Match[str], each: Diagnostic) -> N
     files.put(path, first.end(), last.start(), f"{match['line']}\n")
 
 
+def in_place_of_table(files: Edited, match: re.Match[str], each: Diagnostic) -> None:
+    """Writes a line in place of a key with a table, which ends at the next line that is not indented."""
+    path, start, end = stretch(files, each)
+    text = files.text(path)
+    last = re.compile(r"\n(?![ \t])").search(text, end)
+    files.put(path, start, last.start() if last else len(text), match["line"])
+
+
 def deleted(files: Edited, match: re.Match[str], each: Diagnostic) -> None:
     path, start, _ = stretch(files, each)
     files.put(path, start, start + len(match["text"]), "")

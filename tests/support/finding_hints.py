@@ -87,6 +87,7 @@ EXPLAINED = tuple(
         r"the mode is _ in _",
         r"give its job _, or its step a _",
         r"give its token _",
+        r"give it a _",
         r"rules about tools are in _, _ and _ of _",
         r"leave the address to each person's own settings",
         r"the address is _ in _ of each person's own settings",

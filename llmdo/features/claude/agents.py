@@ -24,10 +24,10 @@ from llmdo.features.claude.session import (
     server_name,
 )
 from llmdo.features.claude.table import LINES
-from llmdo.features.claude.unknown_tools import judge
+from llmdo.features.claude.unknown_tools import judge, of_switches
 from llmdo.foreign import reading
 from llmdo.foreign import servers as mcp
-from llmdo.foreign.files import json_at, surplus, unknown_to
+from llmdo.foreign.files import COUNTS, json_at, renaming, surplus, unknown_to
 from llmdo.foreign.team import NAME_TOOLS, Agent, AgentCall
 from llmdo.syntax.document import Place
 
@@ -60,6 +60,11 @@ _OF_OPENCODE = {
     "permission": "take it out: it is a key of opencode's agents, and `tools` names what an agent of Claude Code has",
 }
 """Keys of another client's agents, with the hints about them."""
+_EFFORTS = frozenset({"high", "low", "max", "medium", "xhigh"})
+_LIKE_EFFORT = frozenset(
+    {"model_reasoning_effort", "reasoning-effort", "reasoningEffort", "reasoning_effort"}
+)
+"""Keys of other clients' agents that mean `effort`."""
 _NOT_IN_PLUGINS = ("hooks", "mcpServers", "permissionMode")
 _MEMORIES = frozenset({"local", "project", "user"})
 _REMEMBERING = ("Read", "Write", "Edit")
@@ -165,6 +170,11 @@ class AgentReader:
                 self.files.unknown_key(self._place(key, of_key=True), key, KEYS, hint)
             elif self._is_of_opencode(key):
                 self.files.unknown_key(self._place(key, of_key=True), key, KEYS, _OF_OPENCODE[key])
+            elif key in _LIKE_EFFORT:
+                at = self._place(key, of_key=True)
+                is_fit = str(self.header[key]) in _EFFORTS
+                called = renaming(at, key, "effort", "it is called `{}`", COUNTS)
+                self.files.unknown_key(at, key, KEYS, called if is_fit else "take it out")
             elif self._is_of_its_own(key):
                 self.files.note("LDO151", self._place(key, of_key=True), unknown_to(self.files.product, key))
             elif meant := reading.misspelt(key, KEYS):
@@ -301,8 +311,10 @@ class AgentReader:
         if any(tool == "*" for tool, _, _ in tool_items):
             return None
         if not tool_items and self.header["tools"] != []:
-            message = "`tools` names no tool, so the agent has none"
-            hint = "leave the key out for every tool, or write `tools: []`"
+            what, hint = "names no tool", "leave the key out for every tool, or write `tools: []`"
+            if isinstance(switches := self.header["tools"], dict):
+                what, hint = "is a table, and Claude Code takes names alone", of_switches(switches) or hint
+            message = f"`tools` {what}, so the agent has none"
             self.files.note("LDO150", self._place("tools", of_key=True), message, hint)
         return tool_items
 

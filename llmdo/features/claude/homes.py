@@ -21,7 +21,7 @@ from llmdo.features.claude.hooks import ALL_EVENTS, hooks_in, judge_events, judg
 from llmdo.features.claude.modes import BYPASSES, MODES
 from llmdo.features.claude.rules import RULES, SKILL, approvals_in, flaw, mended
 from llmdo.features.claude.session import SessionTools
-from llmdo.features.claude.settings import KEYS, settings_of
+from llmdo.features.claude.settings import KEYS, is_broken, settings_of
 from llmdo.features.claude.skills import note_no_skills, note_unloaded
 from llmdo.features.claude.skipped_rules import instead_of, skipped_in
 from llmdo.foreign import servers as mcp
@@ -185,11 +185,15 @@ def _first_of_hooks(document: Document) -> str | None:
     return next((key for key in document.data if key in ALL_EVENTS and document.data[key]), None)
 
 
-def _asking(folder: str, own: Iterable[Document]) -> str:
-    """The change of the project's own settings by which sessions in a folder ask."""
+def _asking(files: Files, folder: str, own: Iterable[Document]) -> str:
+    """The change of the project's own settings by which sessions in a folder ask; empty if they would not be read."""
     path = f"{folder}/{SETTINGS[0]}".removeprefix("/")
     line = '"defaultMode": "default"'
     document = next((each for each in own if each.source.path == path), None)
+    # A line in a file that is skipped does nothing; and mended, its rules may allow what they do not allow now.
+    is_skipped = is_broken(document) if document else files.tree.read(path) is not None
+    if is_skipped:
+        return ""
     stated = document.data.get("permissions") if document else None
     if document is None or not isinstance(stated, dict):
         return f'write `"permissions": {{{line}}}` into `{path}`'
@@ -278,7 +282,7 @@ class _HomeReader:
         own = [document for document in documents if _is_own(document)]
         others = [document for document in documents if not _is_own(document)]
         settings = settings_of(own, others)
-        return replace(settings, asking=_asking(folder, own), own_servers=self.own_servers)
+        return replace(settings, asking=_asking(self.files, folder, own), own_servers=self.own_servers)
 
     def _documents(self, folder: str) -> list[Document]:
         """The settings of a folder, those that hold over others last."""

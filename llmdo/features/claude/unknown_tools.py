@@ -117,6 +117,19 @@ def _judge_all(files: Files, document: Document, phrases: Sequence[Sequence[Tool
     files.note("LDO250", Place(document, ("tools",), of_key=True), message, hint)
 
 
+def of_switches(switches: Mapping[str, object]) -> str:
+    """The hint about a table of tools, as opencode has it: the list of those that are on; empty if none is known."""
+    on = [name for name, value in switches.items() if value is True]
+    if on == ["*"]:
+        return "leave the key out for every tool"
+    meant = (
+        name if name in LINES or name.startswith("mcp__") else meant_tool(name, LINES, _BY_MEANING)
+        for name in map(str, on)
+    )
+    tools = [*dict.fromkeys(filter(None, meant))]
+    return f"write `tools: {', '.join(tools)}` in place of the table" if tools else ""
+
+
 def _in_copilot(name: str) -> str:
     """A name of Copilot without the set before it."""
     return name.rpartition("/")[2]

@@ -151,6 +151,8 @@ def claude_problems(site: Site, tree: Checkout) -> Iterator[Diagnostic]:
             "name the release in a comment behind the commit, such as `# v1.0.30`; v1 has no such input"
             if is_commit(site)
             else "pin a release, such as `v1`, which has no such input"
+            if site.input("prompt") and not site.input("mode")
+            else "pin a release; v1 has no such input"
         )
         yield finding("LDO154", site.place("with", key, of_key=True).location, message, hint=hint)
     if lacks_token(site):

@@ -138,13 +138,19 @@ def claude_options(site: Site) -> ClaudeOptions:
         return options
     if site.run.program == "claude-code-action":
         _from_action(options, site)
+    own = len(options.denied)
     if (args := site.input("claude_args")) and not is_before_v1(site):
         _from_words(options, _words_of(site, args[0]), args[1], site)
     if is_v0(site):
         if tools := site.input("allowed_tools"):
             _list(options, options.allowed, *tools)
-        if (tools := site.input("disallowed_tools")) and is_before_v1(site):
-            _list(options, options.denied, *tools)
+        denied: list[tuple[str, Place]] = []
+        if tools := site.input("disallowed_tools"):
+            _list(options, denied, *tools)
+        if not is_before_v1(site):  # which of the two inputs is read, nobody knows
+            both = {tool for tool, _ in options.denied[own:]}
+            denied = [each for each in denied if each[0] in both]
+        options.denied[own:] = denied
         if config := site.input("mcp_config"):
             options.servers.append(config)
     if settings := site.input("settings"):
@@ -158,10 +164,16 @@ def without_tool(site: Site, tool: str) -> str:
         tool = "Bash(*git-push.sh *)"  # which is called by its path
     if site.run.words:
         return f"`--disallowedTools {quoted(tool)}` behind `{site.run.words[0]}`"
+    args, option = site.input("claude_args"), f"--disallowedTools {quoted(tool)}"
+    has_key = site.input("disallowed_tools") is not None
+    older = f"`{tool}` into `disallowed_tools`" if has_key else f"`disallowed_tools: {tool}`"
     if is_before_v1(site):
-        has_key = site.input("disallowed_tools") is not None
-        return f"`{tool}` into `disallowed_tools`" if has_key else f"`disallowed_tools: {tool}`"
-    return f"`--disallowedTools {quoted(tool)}` in `claude_args`"
+        return older
+    if not unknown_inputs(site):
+        return f"`{option}` in `claude_args`"
+    # Which of the two inputs is read, nobody knows.
+    newer = f"`{option}` in `claude_args`" if args else f"`claude_args: {option}`"
+    return older if args and option in args[0] else f"{older} and {newer}"
 
 
 def refusal_at(site: Site) -> Place | None:

@@ -51,6 +51,7 @@ from llmdo.features.github_actions.other_agents import (
 from llmdo.features.github_actions.quoted_documents import behind_document
 from llmdo.features.github_actions.reacting import without_reaction
 from llmdo.features.github_actions.refusing import refused_conditions
+from llmdo.features.github_actions.removed_inputs import without_prompt
 from llmdo.features.github_actions.table import LINES
 from llmdo.features.github_actions.tokens import acts_as_app, granted, pushes_later, without_contents
 from llmdo.features.github_actions.walking import WorkflowWalk
@@ -127,6 +128,7 @@ def read(tree: Tree) -> Team:
         ends = (
             without_mentions(site)
             or without_checkout(site)
+            or without_prompt(site)
             or without_reaction(site)
             or opencode_settings.refused(site, checkout)
         )

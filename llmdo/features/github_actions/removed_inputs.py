@@ -1,4 +1,4 @@
-"""Inputs of claude-code-action that its release does not have, so that nothing reads them."""
+"""Inputs of claude-code-action that its release does not have, and the one without which it does nothing."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 from llmdo.base.diagnostic import Related, finding
 from llmdo.base.parts import table
-from llmdo.features.github_actions.claude_options import OF_V0, inputs_too_new
+from llmdo.features.github_actions.claude_options import OF_V0, inputs_too_new, is_v1, prompt_of
+from llmdo.foreign.edits import names_text
 from llmdo.foreign.files import COUNTS, renaming
 
 if TYPE_CHECKING:
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
     from llmdo.base.diagnostic import Diagnostic
     from llmdo.features.github_actions.walking import Site
 
+_WITHOUT_WORDS = frozenset({"repository_dispatch", "schedule", "workflow_dispatch"})
+"""Events that are no text of a person, in which a mention could start Claude."""
 _SUCCESSORS: dict[str, str | None] = {
     **OF_V0,
     "anthropic_model": "--model", "claude_env": "`env` in `settings`", "custom_instructions": "--append-system-prompt",
@@ -80,3 +83,14 @@ def _moves(keys: Sequence[str], inputs: AbstractSet[str]) -> str:
     moves = ", ".join([*in_args, *others.values()])
     steps = [*([f"use {moves}"] if moves else ()), *([f"take {' and '.join(gone)} out"] if gone else ())]
     return ", and ".join(steps)
+
+
+def without_prompt(site: Site) -> Diagnostic | None:
+    """The note that the action, from v1 on, never starts Claude: it has no prompt, and no event that may ask for it."""
+    starters = site.trigger.starters.keys()
+    is_asked = not starters or not starters <= _WITHOUT_WORDS or prompt_of(site) is not None
+    if site.run.program != "claude-code-action" or not is_v1(site) or site.document.problems or is_asked:
+        return None
+    events = names_text(sorted(starters))
+    message = f"claude-code-action starts no Claude, as its step has no `prompt`, which it needs at {events}"
+    return finding("LDO152", site.place("uses").location, message, hint="give it a `prompt`")

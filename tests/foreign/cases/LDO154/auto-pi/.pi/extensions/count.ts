@@ -1,0 +1,3 @@
+export default function (pi) {
+  pi.registerTool({ name: "count" });
+}
