@@ -12,7 +12,7 @@ from llmdo.base.parts import table, text, texts
 from llmdo.base.values import dataclass, field, replace
 from llmdo.features.claude.hooks import ASKED
 from llmdo.features.claude.modes import BYPASSES, MODES, Mode, writes
-from llmdo.features.claude.rules import ALLOWED, RULES, flaw, of_undeclared
+from llmdo.features.claude.rules import ALLOWED, RULES, SENDING, flaw, of_undeclared
 from llmdo.features.claude.sandbox import reach_in_sandbox
 from llmdo.features.claude.skipped_rules import skipped
 from llmdo.features.claude.table import FILING, LINES, READ_ONLY
@@ -75,6 +75,8 @@ EXPOSING: Mapping[str, tuple[str, ...]] = {
     "NODE_TLS_REJECT_UNAUTHORIZED": ("0",),
 }
 """Those that take a protection away: of keys, of an administrator's machine, of connections."""
+_TEAMS, _ON = "CLAUDE_CODE_EXPERIMENTAL_AGENT_TEAMS", ("1", "true", "yes", "on")
+"""The variable that brings teams, with the values by which it does (https://code.claude.com/docs/en/agent-teams)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,12 +128,19 @@ class ClaudeSettings:
         return not self.mode.never_asks or any(rule.decision == "needs_approval" for rule in self.rules)
 
     @property
+    def has_teams(self) -> bool:
+        """Whether agents run beside each other and send each other words."""
+        is_on = self.variables.get(_TEAMS, "").strip().lower() in _ON
+        return is_on and not self.denies_call() and not self._denies(SENDING)
+
+    @property
     def denies_skills(self) -> bool:
         """Whether neither commands nor skills can be run."""
-        return any(
-            rule.decision == "blocked" and RULES.whole(rule, "Skill")
-            for rule in RULES.about(self.rules, "Skill")
-        )
+        return self._denies("Skill")
+
+    def _denies(self, tool: str) -> bool:
+        about = RULES.about(self.rules, tool)
+        return any(rule.decision == "blocked" and RULES.whole(rule, tool) for rule in about)
 
     def answering(self, hooks: Iterable[ClaudeHook]) -> tuple[ClaudeHook, ...]:
         """Those of hooks that answer in place of a person: the certain ones also where one is only perhaps asked."""
