@@ -138,9 +138,11 @@ class ClaudeSettings:
         """Whether neither commands nor skills can be run."""
         return self._denies("Skill")
 
-    def _denies(self, tool: str) -> bool:
-        about = RULES.about(self.rules, tool)
-        return any(rule.decision == "blocked" and RULES.whole(rule, tool) for rule in about)
+    def _denies(self, tool: str, pattern: str | None = None) -> bool:
+        denying = [rule for rule in RULES.about(self.rules, tool) if rule.decision == "blocked"]
+        return any(
+            RULES.whole(rule, tool) or (pattern is not None and rule.pattern == pattern) for rule in denying
+        )
 
     def answering(self, hooks: Iterable[ClaudeHook]) -> tuple[ClaudeHook, ...]:
         """Those of hooks that answer in place of a person: the certain ones also where one is only perhaps asked."""
@@ -159,10 +161,7 @@ class ClaudeSettings:
 
     def denies_call(self, agent: str | None = None) -> bool:
         """Whether an agent may not be called; without a name: any of them."""
-        denying = [rule for rule in RULES.about(self.rules, "Agent") if rule.decision == "blocked"]
-        return any(
-            RULES.whole(rule, "Agent") or (agent is not None and rule.pattern == agent) for rule in denying
-        )
+        return self._denies("Agent", agent)
 
     def grants(
         self, line: Line, at: Place, mode: Mode, approved: Sequence[PermissionRule] = ()
