@@ -43,7 +43,7 @@ from llmdo.policy.vocabulary import UNTRUSTED
 from llmdo.syntax.document import Place
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
     from llmdo.extensions.spec import ForeignFormat
     from llmdo.foreign import Foreign
@@ -409,7 +409,7 @@ def without_calls(project: Foreign, flow: Flow) -> FlowEdit | None:
         at = instead.at or agent.at
         text = f"{instead.change} ({place(at.location)}); {_NO_CALLS}{_NOR if elsewhere(at) else ''}"
         return FlowEdit(text, frozenset(), name)
-    tools = _calls_at(at)
+    tools = _calls_at(at, agent.calls_by)
     change = _without(at, tools)
     text = f"{change} ({place(at.location)}); {_NO_CALLS}"
     return FlowEdit(text, frozenset(), name, items=(at, tools)) if change else None
@@ -444,9 +444,9 @@ def without_push(agent: Agent, pushing: Sequence[Grant]) -> str | None:
     return f"{', or '.join(changes)}; then it cannot push{fails}" if changes else None
 
 
-def without_call(at: Place, spec: ForeignFormat) -> str | None:
+def without_call(at: Place, spec: ForeignFormat, calls_by: Collection[str] = ()) -> str | None:
     """The change that ends the call at a place in a file of a format, as a hint; None if it is no item of a list."""
-    tools = _calls_at(at)
+    tools = _calls_at(at, calls_by)
     if change := _without(at, tools):
         return f"{change} ({place(at.location)}); {_NO_CALLS}"
     if not at.route or not isinstance(at.route[-1], int) or not isinstance(at.data, str):
@@ -464,10 +464,10 @@ def ends_all_calls(change: str) -> bool:
     return change.endswith(_NO_CALLS)
 
 
-def _calls_at(at: Place) -> tuple[str, ...]:
+def _calls_at(at: Place, calls_by: Collection[str]) -> tuple[str, ...]:
     """The tools of a list by which an agent calls others, if the place has one of them."""
     tool = item_at(at)
-    return calls_in(at, tool) if tool else ()
+    return calls_in(at, tool, calls_by) if tool else ()
 
 
 def _without(at: Place, tools: Sequence[str]) -> str | None:

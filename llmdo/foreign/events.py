@@ -44,8 +44,10 @@ UNTRUSTED = Capability("data.untrusted")
 CONNECTS = "net.connect"
 RUNS = tuple(map(Capability, RUNS_OWN))
 
-_VARIABLE = re.compile(r"\$\{?(?:[A-Z]+_(?P<which>PROJECT_DIR|WORKTREE_PATH|PLUGIN_ROOT)|extensionPath)\}?/?")
-_OF_PROJECT = ("PROJECT_DIR", "WORKTREE_PATH")
+_VARIABLE = re.compile(
+    r"\$\{?(?:[A-Z]+_(?P<which>PROJECT_DIR|SOURCE_TREE_PATH|WORKTREE_PATH|PLUGIN_ROOT)|extensionPath)\}?/?"
+)
+_OF_PROJECT = ("PROJECT_DIR", "SOURCE_TREE_PATH", "WORKTREE_PATH")
 """The ends of the variables that hold the project's folder."""
 _TOP = re.compile(r"\$\(git rev-parse --show-toplevel\)/?")
 _WORD = re.compile(r"[^\s\"'`;|&<>()]+")

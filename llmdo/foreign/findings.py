@@ -208,7 +208,8 @@ def foreign_delegate_gain(project: Foreign) -> Iterator[Diagnostic]:
             if gain.first.use is None or (gain.first.name not in agents and not has_shell):
                 continue  # what comes by calling just anybody is in the table, unless it is a shell
             path = gain.rows[0].path
-            cut = without_call(gain.first.use.at, project.spec_of(agents[entry.name]))
+            caller = agents[entry.name]
+            cut = without_call(gain.first.use.at, project.spec_of(caller), caller.calls_by)
             if (flow := sending.get(entry.name)) and (
                 path_text(flow.row.path) == path_text(path) or _mends(project, flow, cut)
             ):

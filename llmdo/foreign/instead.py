@@ -21,7 +21,7 @@ from llmdo.syntax.document import Place
 from llmdo.syntax.frontmatter import late_header
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from llmdo.extensions.spec import ForeignFormat
     from llmdo.foreign import Foreign
@@ -398,12 +398,19 @@ def item_at(at: Place) -> str | None:
     return marked if _TOOL.fullmatch(marked) else None
 
 
-def calls_in(at: Place, tool: str) -> tuple[str, ...]:
-    """The items of the list around a place by which an agent calls others, all of which have to go together."""
+def calls_in(at: Place, tool: str, calls_by: Collection[str] = ()) -> tuple[str, ...]:
+    """The items of the list around a place by which an agent calls others, all of which have to go together.
+
+    `calls_by` are such tools of this agent, beside those that call wherever they are.
+    """
+
+    def is_call(item: str) -> bool:
+        return _is_call(item) or item.partition("(")[0].strip() in calls_by
+
     data = at._replace(route=tuple(step for step in at.route if isinstance(step, str))).data
     items = _items(data) or ()
-    if _is_call(tool):
-        return tuple(dict.fromkeys(filter(_is_call, items))) or (tool,)
+    if is_call(tool):
+        return tuple(dict.fromkeys(filter(is_call, items))) or (tool,)
     return tuple(each for each in items if each.partition("(")[0] == tool.partition("(")[0]) or (tool,)
 
 

@@ -192,6 +192,8 @@ class Agent:
     """The commands that its client runs at an event, and the hosts that it connects to, whatever the model chooses."""
     everyone: Place | None = None
     """The place that lets it call every agent; None if it may not."""
+    calls_by: tuple[str, ...] = ()
+    """Tools by which it calls others here alone, beside those that call wherever they are."""
     picks_one: bool = False
     """Whether it gives each message as it is to one of those that it calls, whose answer is its own."""
     in_order: bool = False

@@ -46,6 +46,7 @@ FILES = {
         ".codex/rules/a.rules",
         ".codex/b.config.toml",
         ".codex/hooks.json",
+        ".codex/environments/environment.toml",
     ),
     "copilot": (
         ".github/agents/a.agent.md",

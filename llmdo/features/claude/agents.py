@@ -14,7 +14,7 @@ from llmdo.features.claude.client import hook_events
 from llmdo.features.claude.headers import MENDED
 from llmdo.features.claude.hooks import hooks_in, judge_hooks
 from llmdo.features.claude.modes import BYPASSES, MODES, Mode
-from llmdo.features.claude.rules import CALLING, RUNNING, WORKFLOW
+from llmdo.features.claude.rules import CALLING, RUNNING, SENDING, WORKFLOW
 from llmdo.features.claude.session import (
     BUILT_IN,
     EVERY_SERVER,
@@ -140,6 +140,7 @@ class AgentReader:
             everyone=everyone,
             inherits=tool_items is None,
             keeps=self._kept(grants),
+            calls_by=(SENDING,) if tools.settings.has_teams else (),
             narrower=MENDED if self.text.document.problems and not header else NAME_TOOLS,
             but=tuple(tool for tool, _, _ in reading.tool_items(self.text.document, "disallowedTools")),
             # A session that is started further up does not load it.
@@ -354,9 +355,9 @@ class AgentReader:
         everyone = None
         may_call = not CALLING & {*tools.taken} and not tools.settings.denies_call()
         if tool_items is None:
-            return calls, at if may_call else None
+            return calls, at if may_call or _calls_any(SENDING, at, tools) else None
         for tool, agents, place in tool_items:
-            if tool == WORKFLOW and any(each.decision != "blocked" for each in tools.named(tool, place)):
+            if _calls_any(tool, place, tools):
                 everyone = everyone or place
             elif tool in CALLING and may_call:
                 # What stands in parentheses limits a session of its own; below another one, it is not heeded.
@@ -377,6 +378,13 @@ class AgentReader:
                     yield AgentCall(name=called, at=place)
             elif name and name != "*":
                 self.files.unknown_agent(place, name, known)
+
+
+def _calls_any(tool: str, at: Place, tools: SessionTools) -> bool:
+    """Whether a tool that starts no agent by its name lets an agent call every one."""
+    if tool == SENDING:
+        return tool not in tools.taken and tools.settings.has_teams
+    return tool == WORKFLOW and any(each.decision != "blocked" for each in tools.named(tool, at))
 
 
 def declared_in(text: reading.Text) -> Iterator[str]:

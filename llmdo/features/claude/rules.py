@@ -24,6 +24,8 @@ CALLING = frozenset({"Agent", "Task"})
 
 WORKFLOW = "Workflow"
 """The tool that runs a script which starts agents: rules and lists about `Agent` are not about it."""
+SENDING = "SendMessage"
+"""The tool that hands words to an agent that runs."""
 
 _EVERYTHING = frozenset({"", "*", "**", ":*", "domain:*"})
 _AFTER_A_SERVER = re.compile(r"mcp__[^*]+?__")

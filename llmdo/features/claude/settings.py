@@ -12,7 +12,7 @@ from llmdo.base.parts import table, text, texts
 from llmdo.base.values import dataclass, field, replace
 from llmdo.features.claude.hooks import ASKED
 from llmdo.features.claude.modes import BYPASSES, MODES, Mode, writes
-from llmdo.features.claude.rules import ALLOWED, RULES, flaw, of_undeclared
+from llmdo.features.claude.rules import ALLOWED, RULES, SENDING, flaw, of_undeclared
 from llmdo.features.claude.sandbox import reach_in_sandbox
 from llmdo.features.claude.skipped_rules import skipped
 from llmdo.features.claude.table import FILING, LINES, READ_ONLY
@@ -75,6 +75,8 @@ EXPOSING: Mapping[str, tuple[str, ...]] = {
     "NODE_TLS_REJECT_UNAUTHORIZED": ("0",),
 }
 """Those that take a protection away: of keys, of an administrator's machine, of connections."""
+_TEAMS, _ON = "CLAUDE_CODE_EXPERIMENTAL_AGENT_TEAMS", ("1", "true", "yes", "on")
+"""The variable that brings teams, with the values by which it does (https://code.claude.com/docs/en/agent-teams)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,11 +128,20 @@ class ClaudeSettings:
         return not self.mode.never_asks or any(rule.decision == "needs_approval" for rule in self.rules)
 
     @property
+    def has_teams(self) -> bool:
+        """Whether agents run beside each other and send each other words."""
+        is_on = self.variables.get(_TEAMS, "").strip().lower() in _ON
+        return is_on and not self.denies_call() and not self._denies(SENDING)
+
+    @property
     def denies_skills(self) -> bool:
         """Whether neither commands nor skills can be run."""
+        return self._denies("Skill")
+
+    def _denies(self, tool: str, pattern: str | None = None) -> bool:
+        denying = [rule for rule in RULES.about(self.rules, tool) if rule.decision == "blocked"]
         return any(
-            rule.decision == "blocked" and RULES.whole(rule, "Skill")
-            for rule in RULES.about(self.rules, "Skill")
+            RULES.whole(rule, tool) or (pattern is not None and rule.pattern == pattern) for rule in denying
         )
 
     def answering(self, hooks: Iterable[ClaudeHook]) -> tuple[ClaudeHook, ...]:
@@ -150,10 +161,7 @@ class ClaudeSettings:
 
     def denies_call(self, agent: str | None = None) -> bool:
         """Whether an agent may not be called; without a name: any of them."""
-        denying = [rule for rule in RULES.about(self.rules, "Agent") if rule.decision == "blocked"]
-        return any(
-            RULES.whole(rule, "Agent") or (agent is not None and rule.pattern == agent) for rule in denying
-        )
+        return self._denies("Agent", agent)
 
     def grants(
         self, line: Line, at: Place, mode: Mode, approved: Sequence[PermissionRule] = ()

@@ -10,7 +10,8 @@ PROFILES = f"{FOLDER}*.config.toml"
 AGENTS = f"{FOLDER}agents/**/*.toml"
 RULES = f"{FOLDER}rules/*.rules"
 HOOKS = f"{FOLDER}hooks.json"
-FILES = (CONFIG, AGENTS, RULES, PROFILES, HOOKS)
+ENVIRONMENTS = f"{FOLDER}environments/*.toml"
+FILES = (CONFIG, AGENTS, RULES, PROFILES, HOOKS, ENVIRONMENTS)
 
 _SHELL = ("Bash",)
 

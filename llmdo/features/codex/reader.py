@@ -9,9 +9,10 @@ from llmdo.base.diagnostic import excerpt, excerpt_of_end, finding
 from llmdo.base.parts import table, text
 from llmdo.base.source import Source
 from llmdo.base.values import dataclass, field
-from llmdo.features.codex import AGENTS, CONFIG, FOLDER, HOOKS, PROFILES, RULES
+from llmdo.features.codex import AGENTS, CONFIG, ENVIRONMENTS, FOLDER, HOOKS, PROFILES, RULES
 from llmdo.features.codex.client import events_of
 from llmdo.features.codex.declared import LostFile, file_of, first_of_each, lost_file, note_keys, note_lost
+from llmdo.features.codex.environments import environment_events
 from llmdo.features.codex.hooks import note_faults, note_file
 from llmdo.features.codex.rules import AllowedCommands, allowed_commands
 from llmdo.features.codex.settings import MODELS, ConfigLayer, ConfigLayers, approvals_of, sandbox_of
@@ -25,11 +26,13 @@ from llmdo.foreign.team import MAX_NAME, Agent, AgentCall, Team
 from llmdo.syntax import toml
 from llmdo.syntax.discovery import leaves
 from llmdo.syntax.document import Document, Place
+from llmdo.syntax.globs import Glob
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from llmdo.base.diagnostic import Diagnostic
+    from llmdo.foreign.team import Grant
     from llmdo.foreign.tree import Tree
 
 SESSION = "codex"
@@ -81,7 +84,7 @@ def _is_refused(document: Document, key: str) -> bool:
 def read(tree: Tree) -> Team:
     """The sessions and the agents of a project of Codex."""
     files = Files(tree, "Codex", has_strict_json=True, may_refuse_repeated=True)
-    paths = files.find((CONFIG, AGENTS, RULES, PROFILES))
+    paths = files.find((CONFIG, AGENTS, RULES, PROFILES, ENVIRONMENTS))
     project = _CodexProject(files)
     agents = tuple(project.agents(paths))
     return Team(
@@ -104,6 +107,8 @@ class _CodexProject:
     rules: tuple[AllowedCommands, ...] = ()
     hooks: Document | None = None
     """The file with hooks alone, unless Codex drops it."""
+    worktrees: tuple[Grant, ...] = ()
+    """What the app runs in the worktrees that it makes."""
     depth: int = 1
     """How deep agents nest below the session."""
     unheeded: list[Unheeded] = field(default_factory=list)
@@ -121,6 +126,8 @@ class _CodexProject:
         """The session, one more for each profile, and the agents that they spawn."""
         documents = {path: read for path in paths if path.endswith(".toml") and (read := self._toml(path))}
         settings = documents.pop(CONFIG, None)
+        environments = [documents.pop(path) for path in [*documents] if _is_environment(path)]
+        self.worktrees = tuple(run for each in environments for run in environment_events(self.files, each))
         if settings is None and self.files.tree.only:
             settings = self._toml(CONFIG)
         config = settings or Document(Source(CONFIG, ""), {}, dict)
@@ -136,11 +143,11 @@ class _CodexProject:
         note_unheeded(self.files, self.base, self.unheeded, AGENT_KEYS)
         hooks = self.files.json(HOOKS)
         self.hooks = None if hooks is None or note_file(self.files, hooks) else hooks
-        if not (settings or roles or sources or profiles or hooks):
+        if not (settings or roles or sources or profiles or hooks or environments):
             return
         calls = self._calls(roles)
         key = next(iter(config.data), None)
-        own = settings or hooks
+        own = settings or hooks or next(iter(environments), None)
         at = Place(own, ()) if own else folder_place(FOLDER.rstrip("/"))
         at = Place(config, (key,), of_key=True) if key else at
         yield self._session(SESSION, self.base, at, config, calls)
@@ -190,7 +197,7 @@ class _CodexProject:
             model=model,
             grants=tuple(grants),
             calls=calls,
-            events=tuple(events_of(self.files, layers, self.hooks)),
+            events=(*events_of(self.files, layers, self.hooks), *self.worktrees),
             permissions={"allow": listed} if listed else {},
             is_callable=False,
         )
@@ -382,6 +389,10 @@ class _CodexProject:
 
 def _profile_name(layer: ConfigLayer) -> str:
     return PurePosixPath(layer.document.source.path).name.removesuffix(".config.toml")
+
+
+def _is_environment(path: str) -> bool:
+    return Glob(ENVIRONMENTS).matches(path)
 
 
 def _name_place(document: Document) -> Place | None:

