@@ -85,8 +85,6 @@ if TYPE_CHECKING:
 
 STARTS_ONCE = "once its job has `id-token: write`, or its step a `github_token`"
 """The condition under which the action starts its agent, where it has no token yet."""
-_WITHOUT_WORDS = frozenset({"schedule", "workflow_dispatch"})
-"""Events that come with nobody's words."""
 SECOND_MODEL = "a look by a second model"
 """The check in mode auto before a call that no rule allows."""
 
@@ -204,21 +202,6 @@ def without_checkout(site: Site) -> Diagnostic | None:
         hint = f"{hint}, and `id-token: write` under `permissions` ({at})"
     message = f"claude-code-action stops before it starts Claude, as {why}"
     return finding("LDO152", site.place("uses").location, message, hint=hint)
-
-
-def without_mentions(site: Site) -> Diagnostic | None:
-    """The note that the action ends before it starts Claude, as nobody can mention it; None if somebody may.
-
-    https://github.com/anthropics/claude-code-action/blob/beta/src/modes/registry.ts
-    """
-    mode = (site.input("mode") or ("tag",))[0]
-    events = site.trigger.starters.keys()
-    is_old = site.run.program == "claude-code-action" and is_before_v1(site) and not site.document.problems
-    if not is_old or mode != "tag" or not events or not events <= _WITHOUT_WORDS:
-        return None
-    which = " and ".join(f"`{each}`" for each in sorted(events))
-    message = f"claude-code-action stops before it starts Claude, as before v1 its mode `tag` refuses {which}"
-    return finding("LDO152", site.place("uses").location, message, hint="its `mode` must be `agent` for that")
 
 
 def starters_of_action(site: Site) -> Starter:

@@ -23,7 +23,6 @@ from llmdo.features.github_actions.claude_code import (
     shows_environment,
     starters_of_action,
     without_checkout,
-    without_mentions,
 )
 from llmdo.features.github_actions.claude_options import inputs_too_new, prompt_of, reads_event
 from llmdo.features.github_actions.copilot_runs import copilot_grants
@@ -51,7 +50,7 @@ from llmdo.features.github_actions.other_agents import (
 from llmdo.features.github_actions.quoted_documents import behind_document
 from llmdo.features.github_actions.reacting import without_reaction
 from llmdo.features.github_actions.refusing import refused_conditions
-from llmdo.features.github_actions.removed_inputs import without_prompt
+from llmdo.features.github_actions.removed_inputs import without_mentions, without_prompt
 from llmdo.features.github_actions.table import LINES
 from llmdo.features.github_actions.tokens import acts_as_app, granted, pushes_later, without_contents
 from llmdo.features.github_actions.walking import WorkflowWalk

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from llmdo.base.diagnostic import Related, finding
 from llmdo.base.parts import table
-from llmdo.features.github_actions.claude_options import OF_V0, inputs_too_new, is_v1, prompt_of
+from llmdo.features.github_actions.claude_options import OF_V0, inputs_too_new, is_before_v1, is_v1, prompt_of
 from llmdo.foreign.edits import names_text
 from llmdo.foreign.files import COUNTS, renaming
 
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 _WITHOUT_WORDS = frozenset({"repository_dispatch", "schedule", "workflow_dispatch"})
 """Events that are no text of a person, in which a mention could start Claude."""
+_REFUSED_IN_TAG = frozenset({"schedule", "workflow_dispatch"})
+"""Those of them that mode `tag` refuses before v1."""
 _SUCCESSORS: dict[str, str | None] = {
     **OF_V0,
     "anthropic_model": "--model", "claude_env": "`env` in `settings`", "custom_instructions": "--append-system-prompt",
@@ -94,3 +96,18 @@ def without_prompt(site: Site) -> Diagnostic | None:
     events = names_text(sorted(starters))
     message = f"claude-code-action starts no Claude, as its step has no `prompt`, which it needs at {events}"
     return finding("LDO152", site.place("uses").location, message, hint="give it a `prompt`")
+
+
+def without_mentions(site: Site) -> Diagnostic | None:
+    """The note that the action ends before it starts Claude, as nobody can mention it; None if somebody may.
+
+    https://github.com/anthropics/claude-code-action/blob/beta/src/modes/registry.ts
+    """
+    mode = (site.input("mode") or ("tag",))[0]
+    events = site.trigger.starters.keys()
+    is_old = site.run.program == "claude-code-action" and is_before_v1(site) and not site.document.problems
+    if not is_old or mode != "tag" or not events or not events <= _REFUSED_IN_TAG:
+        return None
+    which = " and ".join(f"`{each}`" for each in sorted(events))
+    message = f"claude-code-action stops before it starts Claude, as before v1 its mode `tag` refuses {which}"
+    return finding("LDO152", site.place("uses").location, message, hint="its `mode` must be `agent` for that")
