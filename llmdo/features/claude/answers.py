@@ -23,8 +23,8 @@ _KEY_OF_AN_ANSWER = re.compile(r"permissionDecision|behavior|decision\\?[\"']|\\
 """A key by which Claude Code is answered (https://code.claude.com/docs/en/hooks)."""
 _IMPORT = re.compile(r"(?:^|[;:])[ \t]*(?:from|import)[ \t]+([\w.][\w., ]*)", re.MULTILINE)
 """An import of Python: of the library that comes with it, or of files beside the program."""
-_STARTS = re.compile(r"\b(?:__import__|exec|importlib|popen|runpy|subprocess|system)\b")
-"""Names by which a program in Python starts or loads another."""
+_STARTS = re.compile(r"\b(?:__import__|exec|http|importlib|popen|runpy|socket|subprocess|system|urllib)\b")
+"""Names by which a program in Python starts or loads another, or asks a server."""
 
 _OF_NODE = (".cjs", ".js", ".mjs", ".ts")
 """The ends of programs in JavaScript and TypeScript."""
@@ -37,16 +37,16 @@ _LOADED_IN_NODE = re.compile(r"\b(?:from|import|require)\b\s*\(?\s*[\"']([^\"'\n
 _UNREAD_IN_NODE = re.compile(
     r"\brequire\b(?!\s*\(\s*[\"'][^\"'\n]+[\"']\s*\))|\bimport\s*\((?!\s*[\"'][^\"'\n]+[\"']\s*\))"
     r"|\b(?:from|import)\s*/[*/]|\beval\b|\bFunction\b|\bWorker\b|\bspawn|\bprocess\s*\[|\bglobalThis\b"
-    r"|\b(?:binding|getBuiltinModule|mainModule)\b|\bDeno\b"
+    r"|\b(?:binding|getBuiltinModule|mainModule|fetch|WebSocket|XMLHttpRequest)\b|\bDeno\b"
     r"|\bBun\b(?!\.(?:argv|env|file|stderr|stdin|stdout|write)\b)"
 )
-"""Code that starts or loads other code, of which nothing is known here."""
+"""Code that starts or loads other code, or asks a server, of which nothing is known here."""
 _LIBRARY_OF_NODE = frozenset({
-    "assert", "buffer", "console", "crypto", "events", "fs", "fs/promises", "http", "https", "net", "os", "path",
-    "path/posix", "path/win32", "perf_hooks", "process", "querystring", "readline", "stream", "string_decoder",
-    "timers", "timers/promises", "tty", "url", "util", "zlib",
+    "assert", "buffer", "console", "crypto", "events", "fs", "fs/promises", "os", "path", "path/posix", "path/win32",
+    "perf_hooks", "process", "querystring", "readline", "stream", "string_decoder", "timers", "timers/promises", "tty",
+    "url", "util", "zlib",
 })  # fmt: skip
-"""The modules that come with Node.js and start or load no other program."""
+"""The modules that come with Node.js, start or load no other program, and bring no answer of a server."""
 _ENDS_OF_MODULES = ("", *_OF_NODE, ".json", *(f"/index{end}" for end in _OF_NODE))
 _MOST_MODULES = 50
 
