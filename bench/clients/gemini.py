@@ -33,8 +33,8 @@ KNOWN: dict[Kind, str] = {
     ): "over that protocol `tools.core` leaves tools of a server by name alone",
     ("servant mcp.call", "absent", "asks"): "of the tools that are named none may be left by `excludeTools`",
 }
-_BY_ARITHMETIC = "echo ${a:='x[$(true)]'} ${HOME:a}"
-"""A command by which bash runs another."""
+_BY_ARITHMETIC = ("echo ${a:='x[$(true)]'} ${HOME:a}", "mkdir -p d-AGENT ${a:='x[$(true)]'} ${HOME:a}")
+"""Commands by which bash runs another."""
 _REPLACED = {"file_path": "other.txt", "instruction": "x", "old_string": "x", "new_string": "y"}
 PROBES = (
     Probe("read_file", "read_file", {"file_path": "other.txt"}, "fs.read"),
@@ -44,7 +44,10 @@ PROBES = (
     Probe("write_file", "write_file", {"file_path": "new-AGENT.txt", "content": "x"}, "fs.write"),
     Probe("replace", "replace", _REPLACED, "fs.write"),
     Probe("run_shell_command", "run_shell_command", {"command": "touch made-AGENT"}, "proc.exec.unlisted"),
-    Probe("run_shell_command", "run_shell_command", {"command": _BY_ARITHMETIC}, "proc.exec.unlisted"),
+    *(
+        Probe("run_shell_command", "run_shell_command", {"command": each}, "proc.exec.unlisted")
+        for each in _BY_ARITHMETIC
+    ),
     Probe("run_shell_command", "run_shell_command", {"command": "mkdir -p d-AGENT"}, "proc.exec.unlisted", "proc.exec"),
     Probe("web_fetch", "web_fetch", {"prompt": "Read http://127.0.0.1:9/"}, "net.connect"),
     Probe("google_web_search", "google_web_search", {"query": "x"}, "net.search"),
