@@ -38,6 +38,8 @@ def _patch(path: str) -> dict[str, object]:
 
 _OUT = {"sandbox_permissions": "require_escalated", "justification": "x"}
 _ANY, _SOME = "proc.exec.unlisted", "proc.exec"
+_BY_ARITHMETIC = "mkdir -p x ${a:='x[$(touch ../e-AGENT-PORT)]'} ${HOME:a}"
+"""A command by which bash runs another."""
 PROBES = (
     Probe("shell", "exec_command", _shell("true"), "x.sandbox.exec"),
     Probe("shell", "exec_command", _shell("cat other.txt"), "fs.read"),
@@ -45,6 +47,7 @@ PROBES = (
     Probe("shell", "exec_command", _shell("bash -c 'exec 3<>/dev/tcp/127.0.0.1/PORT'"), "net.connect"),
     Probe("unsandboxed shell", "exec_command", _shell("touch ../a-AGENT-PORT", **_OUT), _ANY),
     Probe("unsandboxed shell", "exec_command", _shell("touch ../b-AGENT-PORT"), _ANY),
+    Probe("unsandboxed shell", "exec_command", _shell(_BY_ARITHMETIC, **_OUT), _ANY),
     Probe("unsandboxed shell", "exec_command", _shell("mkdir ../c-AGENT-PORT", **_OUT), _ANY, _SOME),
     Probe("unsandboxed shell", "exec_command", _shell("mkdir ../d-AGENT-PORT"), _ANY, _SOME),
     Probe("apply_patch", "apply_patch", _patch("new-AGENT.txt"), "fs.write"),
