@@ -251,9 +251,9 @@ def through(tool: str, held: Collection[str] = ()) -> str:
 
 
 def by_arithmetic(pattern: str) -> str:
-    """The words by which matching commands run any other if nothing else does; their client does not see it.
+    """The words by which matching commands run any other; empty if an option or their program does that already.
 
-    A client does not that looks at each command of a line: a text in single quotes holds none.
+    A client that looks for commands in a line sees none in a text in single quotes.
     """
     return BY_ARITHMETIC if commands(pattern, is_prefix=True) == EXEC else ""
 

@@ -81,7 +81,7 @@ DOORS = {
     "starlette": {"features/page"},
     "watchfiles": {"services/changes.py", "features/editor"},
     "sqlite3": {"journal/sqlite"},
-    "yaml": {"syntax/header.py", "syntax/text_keys.py"},
+    "yaml": {"syntax/header.py", "features/opencode/text_keys.py"},
     "jsonschema": {"formats/schema/validation.py"},
     "typer": {"cli", "features/batch/fleets.py", *(f"features/{name}" for name in COMMANDS_OF)},
     "rich": {"features/batch/terminal.py", "render/live.py"},

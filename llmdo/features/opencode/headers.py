@@ -14,11 +14,11 @@ from llmdo.base.diagnostic import finding
 from llmdo.base.source import Span
 from llmdo.base.values import replace
 from llmdo.features.opencode import FORMAT
+from llmdo.features.opencode.text_keys import with_text_keys
 from llmdo.foreign.headers import of_yaml
 from llmdo.foreign.team import Unread
 from llmdo.syntax import frontmatter
 from llmdo.syntax.header import parse
-from llmdo.syntax.text_keys import with_text_keys
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from llmdo.syntax.text_keys import with_text_keys
+from llmdo.features.opencode.text_keys import with_text_keys
 
 
 @pytest.mark.parametrize(
