@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 
 _AND_MORE = ", and "
 """The beginning of what a condition says of one way out alone."""
+_IN_PART = " alone if "
+"""Words of a condition under which part of a tool still goes unasked."""
 _NO_GRAVITY = (len(WORST_FIRST), "")
 _SHOWING = frozenset({
     "awk", "bat", "cat", "diff", "git blame", "git diff", "git grep", "git log", "git show", "grep", "head", "hexdump",
@@ -73,8 +75,8 @@ class FlowLeg(NamedTuple):
 def condition(project: Foreign, flow: Flow) -> str:
     """The condition of its agent, or that of its way out, as the end of a sentence; empty without any.
 
-    It is none if another way out as bad has none; a milder one is named that has none. Its part about one way out alone
-    is left out if there are others.
+    It is none if another way out as bad has none, or if part of another one stays under it; a milder one is named that
+    has none. Its part about one way out alone is left out if there are others.
     """
     entry = project.agents.get(flow.row.path[0].name)
     if entry and entry.condition:
@@ -85,6 +87,8 @@ def condition(project: Foreign, flow: Flow) -> str:
     if way is None or not way.condition or "" in as_bad:
         return ""
     shown = way.condition.partition(_AND_MORE)[0] if len(as_bad) > 1 else way.condition
+    if _IN_PART not in shown and any(_IN_PART in _condition_of(project, end) for end in ends):
+        return ""
     free = next((end.tool for end in flow.ends if not _condition_of(project, end)), "")
     return f"; {shown}; `{excerpt(free)}` lets it out anyway" if free else f"; {shown}"
 

@@ -262,7 +262,7 @@ def test_an_unknown_capability_or_model_leads_to_the_one_that_is_meant(
         (".claude/settings.json", "Claude Code"),
         (".codex/config.toml", "Codex"),
         (".github/workflows/triage.md", "GitHub Agentic Workflows"),
-        (".mcp.json", "mcp"),
+        (".mcp.json", "MCP clients"),
         ("opencode.json", "opencode"),
         ("main.worker", "llm-do"),
     ],

@@ -83,6 +83,7 @@ ALLOWED = st.lists(
 @example([(["Bash", "WebFetch"], "words")], [])
 @example([(["Bash", "WebFetch"], "words")], ["Bash(git push:*)"])
 @example([(["Bash", "mcp__github__get_issue"], "words")], ["Bash(curl *)"])
+@example([(["Agent"], "words")], ["WebFetch(domain:a.vercel.app)"])
 @tried(60)
 def test_a_session_that_asks_has_no_flow_where_a_hint_offers_that(
     agents: list[tuple[list[str], str]], allowed: list[str]

@@ -35,7 +35,7 @@ def test_bash_runs_a_command_in_words_of_another() -> None:
         ({"core": ["read_file"], "allowed": [ECHO]}, []),
         ({"allowed": [ECHO], "exclude": ["run_shell_command"]}, []),
         ({"allowed": [ECHO], "exclude": ["run_shell_command(id)"]}, ["allowed"]),
-        ({"allowed": [ECHO], "confirmationRequired": ["run_shell_command"]}, ["needs_approval"]),
+        ({"allowed": [ECHO], "confirmationRequired": ["run_shell_command"]}, ["allowed"]),
     ],
 )
 def test_a_rule_about_a_command_is_one_about_any(
