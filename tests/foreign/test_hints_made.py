@@ -21,6 +21,7 @@ UNMADE = {
     "github-actions-gemini-commands-that-read": "let an _ say who may start it and whose text it reads",
     "github-actions-gemini-several-commands": "let an _ say who may start it and whose text it reads",
     "github-actions-text-in-a-quoted-document": "pass _ by _",
+    "github-actions-text-in-an-unquoted-document": "pass _ by _",
     "github-actions-two-texts-in-a-script": "pass _, _ by _",
     "passes-github-actions-aliases": "no claude at its place",
 }
