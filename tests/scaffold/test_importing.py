@@ -141,6 +141,32 @@ def test_a_server_that_asks_keeps_what_another_one_does_unasked(tmp_path: Path) 
     assert '"mcp.call"' in asking
 
 
+@pytest.mark.parametrize(
+    ("form", "path", "settings"),
+    [
+        ("gemini", ".gemini/settings.json", {"tools": {"exclude": ["web_fetch"]}}),
+        ("gemini", ".gemini/settings.json", {"tools": {"allowed": ["run_shell_command(git status)"]}}),
+        ("opencode", "opencode.json", {"permission": {"bash": {"*": "ask", "git log *": "allow"}}}),
+        ("opencode", "opencode.json", {"permission": {"bash": {"*": "deny", "git log *": "allow"}}}),
+        ("qwen", ".qwen/settings.json", {"permissions": {"allow": ["Bash(git status)"]}}),
+    ],
+)
+def test_a_command_that_a_client_lets_by_because_it_does_not_see_it_asks(
+    tmp_path: Path, form: str, path: str, settings: object
+) -> None:
+    (tmp_path / "theirs" / path).parent.mkdir(parents=True)
+    (tmp_path / "theirs" / path).write_text(json.dumps(settings))
+    done = import_project(foreign.read(form, tmp_path / "theirs"), tmp_path / "ours")
+    read = project.read(tmp_path / "ours")
+    unlisted = [
+        {row.decision for row in read.analysis.of(entry) if row.capability.name == "proc.exec.unlisted"}
+        for entry in read.graph.entries.values()
+    ]
+    assert {"needs_approval"} in unlisted
+    assert not any("allowed" in each for each in unlisted)
+    assert any("asks here" in remark.text for remark in done.remarks)
+
+
 def test_what_cannot_be_carried_over_is_reported_with_its_place(tmp_path: Path) -> None:
     agent(tmp_path / "p", "my.agent", "tools: Read\nmodel: opus\nhooks: {}\n")
     done = import_project(foreign.read("claude", tmp_path / "p"), tmp_path / "i")

@@ -16,6 +16,7 @@ from llmdo.foreign import foreign_of
 from llmdo.foreign.building import UNTRUSTED
 from llmdo.foreign.team import Remark
 from llmdo.policy.authority import Capability
+from llmdo.policy.shell.rules import UNLISTED
 from llmdo.policy.vocabulary import ONLY_BY_FULL_NAME
 from llmdo.render.findings import concise
 from llmdo.scaffold import files
@@ -58,6 +59,35 @@ def without_events(project: Foreign) -> Foreign:
     agents = tuple(replace(agent, events=()) for agent in team.agents)
     team = replace(team, agents=agents, remarks=(*team.remarks, *dict.fromkeys(remarks)))
     return foreign_of(project.root, team, project.teams)
+
+
+def with_questions(project: Foreign) -> Foreign:
+    """The project as if its clients asked about each command that they let by because they do not see it.
+
+    llmdo has no such gap, so the import is to have none. A remark says so for each rule, or default.
+    """
+    team = project.team
+    unseen = [grant for agent in team.agents for grant in agent.grants if _is_unseen(grant)]
+    if not unseen:
+        return project
+    remarks = (
+        Remark(
+            (grant.rule_at or grant.at).location,
+            f"`{grant.tool}` asks here: the original lets any command by, through `{grant.words}`",
+        )
+        for grant in unseen
+    )
+    agents = tuple(replace(agent, grants=tuple(map(_asking, agent.grants))) for agent in team.agents)
+    team = replace(team, agents=agents, remarks=(*team.remarks, *dict.fromkeys(remarks)))
+    return foreign_of(project.root, team, project.teams)
+
+
+def _is_unseen(grant: Grant) -> bool:
+    return bool(grant.words) and grant.decision == "allowed" and UNLISTED in grant.capabilities
+
+
+def _asking(grant: Grant) -> Grant:
+    return replace(grant, decision="needs_approval") if _is_unseen(grant) else grant
 
 
 def _remarks(agent: Agent) -> Iterator[Remark]:
@@ -106,7 +136,7 @@ def import_project(original: Foreign, target: Path) -> Imported:
         raise LlmdoError(f"`{target}` is not an empty folder", hint="`--to DIR` names a new one", exit_code=1)
     if not original.team.agents:
         raise LlmdoError(f"there is no agent of {original.team.format} to import", exit_code=1)
-    original = without_hosts(without_events(original))
+    original = with_questions(without_hosts(without_events(original)))
     plan = plan_of(original)
     for path, text in sorted(plan.files.items()):
         files.write(target, path, text.encode())
