@@ -221,10 +221,8 @@ def by_shell(
     """The grants of an agent that may run any command: with the token and the secrets in its environment."""
     yield granted(toolset, toolset, [str(UNLISTED)], at, decision, is_open=True)
     if token is not None:
-        if (
-            token.at == site.permissions.at
-        ):  # a checkout keeps all of the job's token, which git alone needs part of
-            token = site.permissions
+        # A checkout keeps all of the job's token, of which git needs a part.
+        token = site.permissions if token.at == site.permissions.at else token
         reached = ("x.github.read", *writes(token, *WRITABLE))
         yield granted(
             "token",

@@ -335,10 +335,8 @@ def _grants(
     if not line.capabilities or line.tool == TASK:
         return
     whole, *parts = RULES.rulings(rules, line.tool, line.raised, line.decision)
-    rulings = [
-        whole,
-        *sorted(parts, key=lambda each: bool(words_of(each))),
-    ]  # a program that runs others says more
+    # Of rules alike the first is named: a program that runs others says more than words in a command.
+    rulings = [whole, *sorted(parts, key=lambda each: bool(words_of(each)))]
     for ruling in rulings:
         origin = "permission" if ruling.rule else "opencode, where no rule says anything"
         alike = [each.rule for each in rulings[1:] if each.rule and _is_alike(each, ruling)]
