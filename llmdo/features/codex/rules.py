@@ -6,6 +6,7 @@ import ast
 import json
 import re
 from itertools import islice, product
+from math import prod
 from typing import TYPE_CHECKING
 
 from llmdo.base.diagnostic import excerpt, finding
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from llmdo.policy.authority import Capability
     from llmdo.syntax.document import Route
 
-MAX_COMMANDS = 200  # of one rule: alternatives multiply
+MAX_COMMANDS = 200  # of one rule, whose alternatives multiply; of more any may be allowed
 MAX_HINT = 500  # letters in which a hint spells rules out
 _RULE = "prefix_rule"
 _ALLOW = "allow"
@@ -84,7 +85,7 @@ def allowed_commands(files: Files, source: Source) -> Iterator[AllowedCommands]:
         patterns = [" ".join(each) for each in islice(product(*words), MAX_COMMANDS)] if words else [""]
         raised = {commands(pattern, is_prefix=True) for pattern in patterns}
         raised.update(each for pattern in patterns for each in besides(pattern, is_prefix=True))
-        if UNLISTED in raised or not words:
+        if UNLISTED in raised or not words or prod(map(len, words)) > MAX_COMMANDS:
             raised = {UNLISTED, *(raised - {EXEC})}
         beginnings = tuple(each for each in patterns if len(each.split()) == len(words) > 0)
         shown = excerpt(" ".join("|".join(each) for each in words) or "...")
