@@ -40,7 +40,7 @@ from llmdo.features.opencode.permissions import (
     of_servers,
     rules_of,
     rules_of_agent,
-    words_of,
+    unseen_words,
 )
 from llmdo.features.opencode.reader import BUILT_IN, built_in_rules
 from llmdo.features.opencode.table import SEARCHING_MODELS
@@ -283,7 +283,7 @@ def _opencode_commands(
     """The grants of the commands of a rule, in whose names its pattern stands as it is written."""
     pattern = ruling.rule.pattern or "" if ruling.rule else ""
     wide, named = glob(pattern), f"{tool}({pattern.strip()})"
-    if words := words_of(ruling):
+    if words := unseen_words(ruling):
         for each in by_shell(site, token, named, at):
             yield replace(each, words=words)
         return

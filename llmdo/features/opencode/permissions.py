@@ -336,7 +336,7 @@ def _grants(
         return
     whole, *parts = RULES.rulings(rules, line.tool, line.raised, line.decision)
     # Of rules alike the first is named: a program that runs others says more than words in a command.
-    rulings = [whole, *sorted(parts, key=lambda each: bool(words_of(each)))]
+    rulings = [whole, *sorted(parts, key=lambda each: bool(unseen_words(each)))]
     for ruling in rulings:
         origin = "permission" if ruling.rule else "opencode, where no rule says anything"
         alike = [each.rule for each in rulings[1:] if each.rule and _is_alike(each, ruling)]
@@ -348,13 +348,13 @@ def _grants(
             grant,
             rule_at=grant.rule_at if is_own or ruling.decision != "allowed" else None,
             held_options=tuple(_held_options(rules, ruling)),
-            words=words_of(ruling),
+            words=unseen_words(ruling),
             unasked_by=tuple(rule.pattern or "" for rule in alike) if ruling is not rulings[0] else (),
             loss=ASKED if alike else "",
         )
 
 
-def words_of(ruling: PermissionRuling) -> str:
+def unseen_words(ruling: PermissionRuling) -> str:
     """The words by which the commands that a rule allows run any other; empty if their program does that."""
     pattern = ruling.rule.pattern if ruling.rule and UNLISTED in ruling.capabilities else None
     return by_arithmetic(glob(pattern)) if pattern and not matches(pattern, "") else ""
