@@ -107,10 +107,17 @@ def test_a_call_of_the_session(
     assert session.call(tool, **arguments) == decision
 
 
-def test_commands_that_its_own_rules_judge_one_by_one_are_left_to_it(session: Session) -> None:
+@pytest.mark.parametrize("rest", ["ask", "deny"])
+def test_commands_that_its_own_rules_judge_one_by_one_are_left_to_it(session: Session, rest: str) -> None:
+    settings = {**SETTINGS, "permission": {"bash": {"*": rest, "echo x": "allow"}}}
+    (session.root / "opencode.json").write_text(json.dumps(settings))
+    relock(session.root)
+    assert session.answer(session.calling("bash", command="echo x && echo y")).is_left
+    assert session.printed(session.calling("bash", command="echo x && echo y")) == (0, "")
+
+
+def test_commands_under_a_rule_that_lets_any_by_are_judged_by_opencode_alone(session: Session) -> None:
     assert session.answer(session.calling("bash", command="echo x")).decision == "allowed"
-    answer = session.answer(session.calling("bash", command="echo x && echo y"))
-    assert answer.decision == "allowed"
     assert session.printed(session.calling("bash", command="echo x && echo y")) == (0, "")
 
 
